@@ -26,6 +26,19 @@ using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::de
 using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Any = nb::ndarray<nb::ro, nb::device::cpu>;
+template <class T>
+using Made = nb::ndarray<nb::numpy, T>;
+using Objects = nb::typed<nb::list, nb::any>;
+using Described = nb::typed<nb::dict, nb::str, nb::any>;
+
+// Python's tuple, with the types of its items. A std::tuple would do, but nanobind copies the arrays in it.
+template <class... T>
+using Tuple = nb::typed<nb::tuple, T...>;
+template <class... T>
+Tuple<std::decay_t<T>...> tuple_of(T&&... items) {
+    return nb::steal<Tuple<std::decay_t<T>...>>(nb::make_tuple(std::forward<T>(items)...).release());
+}
+inline nb::any as_any(nb::object o) { return nb::steal<nb::any>(o.release()); }
 
 [[noreturn]] inline void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 inline void require(bool holds, const char* message) {
@@ -55,22 +68,22 @@ inline const char* name_of(Dtype dtype) {
 }
 
 template <class T>
-nb::ndarray<nb::numpy, T> new_array(std::vector<std::size_t> shape) {
+Made<T> new_array(std::vector<std::size_t> shape) {
     std::size_t n = 1;
     for (std::size_t s : shape) n *= s;
     T* data = new T[n > 0 ? n : 1];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
+    return Made<T>(data, shape.size(), shape.data(), owner);
 }
 
 // An array in the memory of `owner`.
 template <class T>
-nb::ndarray<nb::numpy, T> array_in(T* data, std::size_t n, const nb::capsule& owner) {
-    return nb::ndarray<nb::numpy, T>(data, {n}, owner);
+Made<T> array_in(T* data, std::size_t n, const nb::capsule& owner) {
+    return Made<T>(data, {n}, owner);
 }
 
 template <class T>
-nb::ndarray<nb::numpy, T> copied(const T* data, std::size_t n) {
+Made<T> copied(const T* data, std::size_t n) {
     auto a = new_array<T>({n});
     std::copy_n(data, n, a.data());
     return a;

@@ -95,7 +95,8 @@ public:
     }
 
     // Margins of rows of unknown class, and the number of hypotheses requested for each.
-    nb::tuple judge(const BoundRows& b, const BoundStumps& stumps, bool average, std::optional<double> width) const {
+    Tuple<Made<double>, Made<std::int64_t>> judge(const BoundRows& b, const BoundStumps& stumps, bool average,
+                                                  std::optional<double> width) const {
         check_width(average, width);
         auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
         auto seen = new_array<std::int64_t>({static_cast<std::size_t>(b.rows.n_rows)});
@@ -106,13 +107,15 @@ public:
                 });
             },
             learner_);
-        return nb::make_tuple(margins, seen);
+        return tuple_of(margins, seen);
     }
 
     // Continues from row `done` on; returns (rows done, the sum of their losses, the units that the others need).
-    nb::tuple advance(const BoundRows& votes, Votes available, Bytes positive, std::optional<Doubles> weights,
-                      double negative_weight, double positive_weight, std::int64_t done,
-                      std::optional<MutableBytes> unchanged, bool skips_unchanged) {
+    Tuple<std::int64_t, double, Made<std::uint8_t>> advance(const BoundRows& votes, Votes available, Bytes positive,
+                                                            std::optional<Doubles> weights, double negative_weight,
+                                                            double positive_weight, std::int64_t done,
+                                                            std::optional<MutableBytes> unchanged,
+                                                            bool skips_unchanged) {
         const online::Labels labels = labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight,
                                                 unchanged, skips_unchanged);
         require(done >= 0 && done <= votes.rows.n_rows, "done must lie within the rows");
@@ -127,11 +130,13 @@ public:
                 });
             },
             learner_);
-        return nb::make_tuple(done, total, requested);
+        return tuple_of(done, total, requested);
     }
 
     // Returns whether all votes that the rows need are available, margins, numbers of hypotheses, requested units.
-    nb::tuple judge_votes(const BoundRows& votes, Votes available, bool average, std::optional<double> width) const {
+    Tuple<bool, Made<double>, Made<std::int64_t>, Made<std::uint8_t>> judge_votes(const BoundRows& votes,
+                                                                                  Votes available, bool average,
+                                                                                  std::optional<double> width) const {
         check_width(average, width);
         auto margins = new_array<double>({static_cast<std::size_t>(votes.rows.n_rows)});
         auto seen = new_array<std::int64_t>({static_cast<std::size_t>(votes.rows.n_rows)});
@@ -146,7 +151,7 @@ public:
                 });
             },
             learner_);
-        return nb::make_tuple(all, margins, seen, requested);
+        return tuple_of(all, margins, seen, requested);
     }
 
     // Bounds of the units of hypotheses that are evaluated together.
@@ -161,38 +166,20 @@ inline void bind_boosting(nb::module_& m) {
         .def(nb::init<Indices, Doubles, std::int64_t>(), "features"_a.noconvert(), "thresholds"_a.noconvert(),
              "n_features"_a);
     bind_learner<BoostingLearner>(m, "BoostingLearner",
-                                  R"doc(A binary online learner of the votes of weak hypotheses, with its boundaries.
-
-Parameters
-----------
-settings : dict
-    With the entries that `OnlineLearner` takes, and `negligible`, a float.)doc")
+                                  "A binary online learner of the votes of weak hypotheses, with its boundaries.")
         .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(),
              "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,
-             R"doc(Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
-
-``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
-skipped.)doc")
+             "Run one epoch, in the rows' order or shuffled by a seed; return the losses' sum. See `online::Labels`.")
         .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none(),
-             nb::sig("def judge(self, rows: Rows, stumps: Stumps, average: bool, width: float | None) -> "
-                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
              "Margins of rows of unknown class and the numbers of stumps evaluated; without a width, all stumps.")
         .def("advance", &BoostingLearner::advance, "votes"_a, "available"_a.noconvert(), "positive"_a.noconvert(),
              "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
              "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,
-             nb::sig("def advance(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], positive: "
-                     "numpy.typing.NDArray[numpy.uint8], weights: numpy.typing.NDArray[numpy.float64] | None, "
-                     "negative_weight: float, positive_weight: float, done: int, unchanged: "
-                     "numpy.typing.NDArray[numpy.uint8] | None=None, skips_unchanged: bool=False) -> tuple[int, float, "
-                     "numpy.typing.NDArray[numpy.uint8]]"),
              "Continue with a table's rows while their votes are available. Return the number of rows done, the sum of "
              "their losses, and the units that the other rows need.")
         .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "available"_a.noconvert(), "average"_a,
              "width"_a.none(),
-             nb::sig("def judge_votes(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], average: bool, "
-                     "width: float | None) -> tuple[bool, numpy.typing.NDArray[numpy.float64], "
-                     "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8]]"),
              "Return whether all votes that the rows need are available, margins, numbers of hypotheses requested, and "
              "requested units.")
         .def_prop_ro("units", &BoostingLearner::units,

@@ -32,8 +32,9 @@ public:
         if (width == 4) add(columns::TextCells<std::int32_t>{bytes, at, valid}, n, std::move(owners));
         else add(columns::TextCells<std::int64_t>{bytes, at, valid}, n, std::move(owners));
     }
-    void views(std::int64_t n, std::int64_t first, nb::handle views, const nb::tuple& data, nb::handle bits,
-               std::int64_t first_bit, int null) {
+    void views(std::int64_t n, std::int64_t first, nb::handle views,
+               const nb::typed<nb::tuple, nb::any, nb::ellipsis>& data, nb::handle bits, std::int64_t first_bit,
+               int null) {
         Memory view_memory(views), bit_memory(bits);
         Owners owners;
         for (const nb::handle each : data) owners.spans.push_back(owners.memory.emplace_back(each).bytes());

@@ -10,8 +10,8 @@
 
 namespace wald::bindings {
 
-using FloatArray = nb::ndarray<nb::numpy, float>;
-using LabelsAndScores = std::pair<nb::ndarray<nb::numpy, std::int32_t>, FloatArray>;
+using FloatArray = Made<float>;
+using LabelsAndScores = std::pair<Made<std::int32_t>, FloatArray>;
 
 // Weights, and inference with them.
 class Chain {
@@ -92,7 +92,7 @@ public:
     }
 
     // Evidence from the parts' own scores (parts, n_labels): (parts, 2), or (parts, 2 + n_labels) with `every`.
-    static nb::ndarray<nb::numpy, float> part_features(const FloatMatrix& node, bool every) {
+    static FloatArray part_features(const FloatMatrix& node, bool every) {
         const std::size_t K = node.shape(1), width = every ? 2 + K : 2;
         require(K >= 1 && K <= 65536, "n_labels must lie in [1, 65536]");
         auto out = new_array<float>({node.shape(0), width});
@@ -100,7 +100,7 @@ public:
         return out;
     }
 
-    nb::ndarray<nb::numpy, float> table() const {
+    FloatArray table() const {
         auto out = new_array<float>({static_cast<std::size_t>(w_.n_rows()), n_labels()});
         w_.copy_to(out.data());
         return out;
@@ -208,10 +208,7 @@ inline void bind_chain(nb::module_& m) {
     using namespace nb::literals;
     using Pickle = std::tuple<int, std::vector<std::int64_t>, bool, FloatMatrix>;
     bind_chain_groups(m);
-    nb::class_<Chain> bound(m, "Chain", R"doc(Weights of a linear chain, and inference with them; pickles.
-
-Bit k of ``states`` (parts,) tells whether a part has costly group k. ``chosen`` names the sequences to answer for, in
-order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without costly groups, as from `scores`.)doc");
+    nb::class_<Chain> bound(m, "Chain", "Weights of a linear chain, and inference with them; pickles.");
     const auto def_of_sequences = [&](const char* name, auto answer, auto... rest) {
         bound.def(name, of_sequences(answer), "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
                   "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), rest...);

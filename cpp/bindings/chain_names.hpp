@@ -226,10 +226,7 @@ inline auto name_columns(const NamedSequences& sequences, std::int32_t n_columns
 inline void bind_chain_names(nb::module_& m) {
     using namespace nb::literals;
     m.def("hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
-          R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
-
-A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
-turns a part that holds other types into a dict.)doc");
+          "Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.");
     m.def("name_columns", &name_columns, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
           "Names of all features of these parts, with their columns, and whether values are negated there.");
 }

@@ -179,16 +179,7 @@ inline void bind_chain_tagger(nb::module_& m) {
     using namespace nb::literals;
     bind_chain_names(m);
     nb::class_<ChainTagger>(m, "ChainTagger",
-                            R"doc(Labels of sequences of parts by name, in one call. Threads may share it.
-
-Parameters
-----------
-chain : Chain
-    Of one group, which has the columns that names are hashed to.
-labels : list
-    The objects that answers are made of.
-numbers, flatten
-    As those of `hash_names`.)doc")
+                            "Labels of sequences of parts by name, in one call. Threads may share it.")
         .def(nb::init<nb::handle_t<Chain>, ChainTagger::Answer, NumberTypes, Flatten>(), "chain"_a, "labels"_a,
              "numbers"_a, "flatten"_a)
         .def(

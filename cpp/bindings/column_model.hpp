@@ -6,7 +6,7 @@
 
 namespace wald::bindings {
 
-inline Model column_model(const nb::dict& described) {
+inline Model column_model(const Described& described) {
     Fields f(described);
     ColumnModelSpec s;
     const auto order = f.get<Longs>("order", false), n_states = f.get<Longs>("n_states", false);
@@ -42,13 +42,7 @@ inline Model column_model(const nb::dict& described) {
     require(
         magnitude.size() == n_columns && nan_magnitude.size() == n_columns && table_magnitude.size() == table.shape(0),
         "magnitudes need an entry for each column, or for each state");
-    const auto n_terms = static_cast<std::int64_t>(n_outputs * n_columns);
-    std::vector<bool> seen(static_cast<std::size_t>(n_terms));
-    for (const std::int64_t term : s.order) {
-        require(term >= 0 && term < n_terms && !seen[static_cast<std::size_t>(term)],
-                "order must name terms, each once");
-        seen[static_cast<std::size_t>(term)] = true;
-    }
+    require_order(s.order, static_cast<std::int64_t>(n_outputs * n_columns), "order must name terms, each once");
     for (const double v : s.weight) require(std::isfinite(v), "weight must be finite");
     for (const double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
     for (const std::span<const double> some : {s.magnitude, s.nan_magnitude, s.table_magnitude})
@@ -60,32 +54,9 @@ inline Model column_model(const nb::dict& described) {
 
 inline void bind_column_model(nb::class_<Model>& model) {
     using namespace nb::literals;
-    model.def_static("columns", &column_model, "described"_a,
-                     nb::sig("def columns(described: dict[str, typing.Any]) -> Model"),
-                     R"doc(Pack a sum of functions of raw columns, which is always evaluated in float64.
-
-Parameters
-----------
-described : dict
-    With the following entries:
-
-    order : int64 ndarray
-        The terms that early stages read, in the plan's order: ``column * n_outputs + output``.
-    intercept : float64 ndarray of shape (n_outputs,)
-    weight, at_nan : float64 ndarray of shape (n_outputs, n_columns)
-        A number x adds ``weight * x``, a NaN `at_nan`; a row is refused where `at_nan` is not finite.
-    n_states : int64 ndarray of shape (n_columns,)
-        Number of states of each column; 0: it holds numbers.
-    table : float64 ndarray of shape (n_states.sum(), n_outputs)
-        What each state adds; a row is refused where this is not finite.
-    magnitude, nan_magnitude : float64 ndarray of shape (n_columns,)
-        ``magnitude * |x|``, or `nan_magnitude` at NaN, bounds what the wrapped model adds up for a number.
-    table_magnitude : float64 ndarray of shape (n_states.sum(),)
-        The same for each state.
-    bias_magnitude : float
-        The same for what does not depend on the row.
-    depth : float
-        Largest number of roundings that a value goes through in the wrapped model.)doc");
+    model.def_static(
+        "columns", &column_model, "described"_a,
+        "Pack a sum of functions of raw columns; the entries are the fields of ColumnModelSpec in the core.");
 }
 
 }  // namespace wald::bindings

@@ -9,6 +9,11 @@ namespace wald::bindings {
 
 class BoundEngine {
 public:
+    // Codes or scores, stages, costs and statuses: of rows, and of one row.
+    using Answers = Tuple<nb::any, Made<std::int32_t>, Made<double>, Made<std::uint8_t>>;
+    using OneAnswer = Tuple<nb::any, int, double, int>;
+    using Codes = Tuple<Made<std::int32_t>, Made<std::uint8_t>>;
+
     BoundEngine(const Model& model, nb::handle decided, nb::handle described, const Doubles& low, const Doubles& high,
                 const std::optional<Doubles>& costs) {
         const ModelShape& shape = model.packed->shape();
@@ -50,14 +55,14 @@ public:
         }
     }
 
-    nb::tuple predict(BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads) const {
+    Answers predict(BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads) const {
         return answered(b, n_stages, at_end, working, n_threads, [](const auto& answer) {
             const Unlocked unlocked;
             answer();
         });
     }
-    nb::tuple predict_late(const LateRows& late, int n_stages, const std::string& at_end, double working,
-                           int n_threads) const {
+    Answers predict_late(const LateRows& late, int n_stages, const std::string& at_end, double working,
+                         int n_threads) const {
         require(engine_->shape().reads_cells, "only sums over columns are evaluated on rows that are read late");
         const bool locked = late.needs_lock();
         try {
@@ -72,7 +77,7 @@ public:
         }
     }
 
-    nb::tuple predict_one(const Any& x, int n_stages, const std::string& at_end, double working) const {
+    OneAnswer predict_one(const Any& x, int n_stages, const std::string& at_end, double working) const {
         require(x.ndim() == 1, "predict_one takes a 1-D array");
         const auto n = static_cast<std::int64_t>(x.shape(0));
         if (n != engine_->shape().n_features)
@@ -94,9 +99,9 @@ public:
         double paid = 0.0;
         std::optional<double> score;  // where scores are answers
 
-        nb::tuple tuple() const {
-            const nb::object answer = score ? nb::cast(*score) : nb::cast(code);
-            return nb::make_tuple(answer, stage, paid, static_cast<int>(status));
+        OneAnswer tuple() const {
+            return tuple_of(as_any(score ? nb::cast(*score) : nb::cast(code)), int{stage}, paid,
+                            static_cast<int>(status));
         }
     };
     // Answers one row, whose values lie `stride` bytes apart. The caller has checked all arguments.
@@ -118,8 +123,9 @@ public:
 
     // Codes of all rows, and the numbers of those that are handed over; or None if one is left for another reason. The
     // caller has checked all arguments.
-    nb::object codes(const Rows& rows, int n_threads, int n_stages, AtEnd end, double working) const {
-        if (engine_->decision().scored()) return nb::none();
+    std::optional<Tuple<Made<std::int32_t>, Made<std::int64_t>>> codes(const Rows& rows, int n_threads, int n_stages,
+                                                                       AtEnd end, double working) const {
+        if (engine_->decision().scored()) return {};
         const auto n = static_cast<std::size_t>(rows.n_rows);
         auto codes = new_array<std::int32_t>({n});
         const auto stages = std::make_unique_for_overwrite<std::int32_t[]>(n);
@@ -136,11 +142,11 @@ public:
                 answered = status[i] <= Status::handed_over;
             }
         }
-        if (!answered) return nb::none();
-        return nb::make_tuple(codes, copied(left.data(), left.size()));
+        if (!answered) return {};
+        return tuple_of(codes, copied(left.data(), left.size()));
     }
 
-    nb::object trace(BoundRows& b, int n_threads) const {
+    nb::any trace(BoundRows& b, int n_threads) const {
         check_rows(b, engine_->shape());
         check_columns(b, n_stages(), false);
         return single() ? trace_in<float>(b, n_threads) : trace_in<double>(b, n_threads);
@@ -148,8 +154,7 @@ public:
 
     // Turns the wrapped model's own full scores, each of which may be off by `error`, into codes and status.
     template <class T>
-    nb::tuple decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,
-                     double error) const {
+    Codes decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores, double error) const {
         const Decision& decision = engine_->decision();
         require(scores.shape(1) == static_cast<std::size_t>(decision.n_outputs()), "scores need one column per output");
         require(error >= 0, "error must not be negative");
@@ -158,14 +163,14 @@ public:
         auto* const states = reinterpret_cast<Status*>(status.data());
         if (decision.kind == DecisionKind::sign) {
             decide_signs(scores, error, codes.data(), states);
-            return nb::make_tuple(codes, status);
+            return tuple_of(codes, status);
         }
         if (decision.kind == DecisionKind::argmax) {
             const std::vector<double> errors(scores.shape(0), error);
             decision.decide_argmax(scores.data(), decision.n_classes, errors.data(),
                                    static_cast<std::int64_t>(scores.shape(0)), engine_->tie_margin(), codes.data(),
                                    states);
-            return nb::make_tuple(codes, status);
+            return tuple_of(codes, status);
         }
         std::vector<double> row(scores.shape(1)), work(static_cast<std::size_t>(decision.n_classes));
         for (std::size_t i = 0; i < scores.shape(0); ++i) {
@@ -174,7 +179,7 @@ public:
             codes.data()[i] = answer.code;
             status.data()[i] = static_cast<std::uint8_t>(answer.status);
         }
-        return nb::make_tuple(codes, status);
+        return tuple_of(codes, status);
     }
 
     static AtEnd end_of(const std::string& name) {
@@ -192,10 +197,11 @@ public:
 
     // Returns the columns that the first n_stages stages read; without a number, those that full evaluation reads. None
     // stands for all columns.
-    nb::object columns_read(std::optional<int> n_stages) const {
+    std::optional<std::vector<std::int32_t>> columns_read(std::optional<int> n_stages) const {
         if (n_stages) check_stages(*n_stages, AtEnd::pending);
         const auto read = n_stages ? engine_->columns_read(*n_stages) : engine_->columns_read_in_full();
-        return read ? nb::cast(std::vector<std::int32_t>(read->begin(), read->end())) : nb::none();
+        if (!read) return {};
+        return std::vector<std::int32_t>(read->begin(), read->end());
     }
 
 private:
@@ -217,8 +223,8 @@ private:
     }
     // Checks the arguments, and calls run(answer), which calls answer().
     template <class Run>
-    nb::tuple answered(const BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads,
-                       const Run& run) const {
+    Answers answered(const BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads,
+                     const Run& run) const {
         check_rows(b, engine_->shape());
         const AtEnd end = end_of(at_end);
         check_stages(n_stages, end);
@@ -242,31 +248,29 @@ private:
         nb::object answers =
             scores != nullptr ? nb::cast(array_in(scores, n_scores, owner)) : nb::cast(array_in(codes, n, owner));
         if (each > 1) answers = answers.attr("reshape")(n, each);
-        return nb::make_tuple(answers, array_in(codes + n, n, owner), array_in(memory, n, owner),
-                              array_in(reinterpret_cast<std::uint8_t*>(status), n, owner));
+        return tuple_of(as_any(std::move(answers)), array_in(codes + n, n, owner), array_in(memory, n, owner),
+                        array_in(reinterpret_cast<std::uint8_t*>(status), n, owner));
     }
     template <class T>
-    nb::object trace_in(BoundRows& b, int n_threads) const {
+    nb::any trace_in(BoundRows& b, int n_threads) const {
         const std::size_t n = static_cast<std::size_t>(b.size()), stages = static_cast<std::size_t>(n_stages());
         const auto run = [&](const Trace& trace) {
-            const Unlocked unlocked;
-            const Rows rows = b.view();
-            engine_->trace(b.set(rows, n_threads), trace);
+            b.unlocked(n_threads, [&](const RowSet& set) { engine_->trace(set, trace); });
         };
         if (engine_->shape().n_outputs == 1) {
             auto scores = new_array<T>({n, stages});
             run({scores.data(), nullptr, nullptr});
-            return nb::cast(scores);
+            return as_any(nb::cast(scores));
         }
         if (const int each = engine_->decision().n_scores(); each > 1) {
             auto scores = new_array<T>({n, stages, static_cast<std::size_t>(each)});
             run({scores.data(), nullptr, nullptr, each});
-            return nb::cast(scores);
+            return as_any(nb::cast(scores));
         }
         auto codes = new_array<std::int32_t>({n, stages});
         auto confidence = new_array<T>({n, stages});
         run({nullptr, codes.data(), confidence.data()});
-        return nb::make_tuple(codes, confidence);
+        return as_any(nb::make_tuple(codes, confidence));
     }
 
     // Raises if a frame lacks a column that the call reads.

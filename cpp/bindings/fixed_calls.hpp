@@ -23,27 +23,27 @@ public:
 
     // Returns the label of a row (or its score, where scores are answers), or this and its cost; None if the engine
     // does not read the row in place, or leaves it without a label.
-    nb::object label(nb::handle x, bool with_cost) const { return label_of(decide(x, 1), with_cost); }
+    nb::any label(nb::handle x, bool with_cost) const { return label_of(decide(x, 1), with_cost); }
     // The same for a row of as many numbers as the model has columns.
-    nb::object label_of(const double* row, bool with_cost) const { return label_of(decide(row), with_cost); }
+    nb::any label_of(const double* row, bool with_cost) const { return label_of(decide(row), with_cost); }
     std::int64_t n_features() const { return engine_.n_features(); }
     // Answers the only row of a 2-D array as `BoundEngine::predict_one` does; None in the same cases.
-    nb::object decided(nb::handle X) const { return settled(decide(X, 2)); }
+    std::optional<BoundEngine::OneAnswer> decided(nb::handle X) const { return settled(decide(X, 2)); }
     // The same for a row of as many numbers as the model has columns.
-    nb::object decided_row(const double* row) const { return settled(decide(row)); }
+    std::optional<BoundEngine::OneAnswer> decided_row(const double* row) const { return settled(decide(row)); }
     // The codes of all rows of a 2-D array, without a ledger, and the numbers of the rows that are handed over; None if
     // the engine does not read the array in place, or if a row is refused.
-    nb::object codes(nb::handle X, int n_threads) const {
-        if (!X.type().is(array_type_)) return nb::none();
+    std::optional<Tuple<Made<std::int32_t>, Made<std::int64_t>>> codes(nb::handle X, int n_threads) const {
+        if (!X.type().is(array_type_)) return {};
         const Buffer array(X);
         const std::optional<Rows> rows = read(array, 2);
-        if (!rows || rows->n_rows == 0) return nb::none();
+        if (!rows || rows->n_rows == 0) return {};
         return engine_.codes(*rows, n_threads, n_stages_, end_, working_[static_cast<std::size_t>(rows->dtype)]);
     }
 
 private:
-    static nb::object settled(const BoundEngine::Found& found) {
-        if (found.status >= Status::handed_over) return nb::none();
+    static std::optional<BoundEngine::OneAnswer> settled(const BoundEngine::Found& found) {
+        if (found.status >= Status::handed_over) return {};
         return found.tuple();
     }
     BoundEngine::Found decide(const double* row) const {
@@ -51,11 +51,11 @@ private:
         return engine_.answer_one(reinterpret_cast<const std::byte*>(row), sizeof(double), dtype, n_stages_, end_,
                                   working_[static_cast<std::size_t>(dtype)]);
     }
-    nb::object label_of(const BoundEngine::Found& found, bool with_cost) const {
-        if (found.status >= Status::handed_over) return nb::none();
-        if (!found.score && found.code >= std::ssize(labels_)) return nb::none();
+    nb::any label_of(const BoundEngine::Found& found, bool with_cost) const {
+        if (found.status >= Status::handed_over || (!found.score && found.code >= std::ssize(labels_)))
+            return as_any(nb::none());
         const nb::object label = found.score ? nb::cast(*found.score) : nb::borrow(labels_[found.code]);
-        return with_cost ? nb::make_tuple(label, found.paid) : label;
+        return as_any(with_cost ? nb::make_tuple(label, found.paid) : label);
     }
     // The status is pending if the engine does not read this object in place, or if it is not one row of the model's
     // columns.
@@ -93,32 +93,15 @@ private:
 inline void bind_fixed_calls(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<FixedCalls>(m, "FixedCalls",
-                           R"doc(An engine whose calls are always the same, for rows in arrays. Threads may share it.
-
-Parameters
-----------
-engine : Engine
-n_stages : int
-at_end : {"full", "answer", "pending"}
-working : sequence of three floats
-    As for `Engine.predict`, for rows of float32, float64 and uint8.
-labels : tuple
-    The label of each code.)doc")
+                           "An engine whose calls are always the same, for rows in arrays. Threads may share it.")
         .def(nb::init<const BoundEngine&, int, const std::string&, const std::array<double, 3>&, FixedCalls::Labels>(),
              "engine"_a, "n_stages"_a, "at_end"_a, "working"_a, "labels"_a)
-        .def(
-            "label", &FixedCalls::label, "x"_a.none(), "with_cost"_a,
-            nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
-            R"doc(Return the label of a row, or its score where values have a tolerance; or a tuple of this and its cost.
-
-None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row
-that is left without a label.)doc")
+        .def("label", &FixedCalls::label, "x"_a.none(), "with_cost"_a,
+             "Return the label or score of a row in a 1-D array, or this and its cost; None for what is not answered "
+             "here.")
         .def("decided", &FixedCalls::decided, "X"_a.none(),
-             nb::sig("def decided(self, X: typing.Any) -> tuple[int, int, float, int] | None"),
              "Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.")
         .def("codes", &FixedCalls::codes, "X"_a.none(), "n_threads"_a,
-             nb::sig("def codes(self, X: typing.Any, n_threads: int) -> tuple[NDArray[numpy.int32], "
-                     "NDArray[numpy.int64]] | None"),
              "Codes of all rows of a 2-D array, and the numbers of those that are handed over, whose code is 0; None "
              "if it does "
              "not read the array in place, or refuses a row.");

@@ -51,7 +51,7 @@ class BoundKeys {
 public:
     // plain: a function from an object of no type that is known here to a str, float or int that equals it; or to
     // Ellipsis for pandas.NA, and to None for what equals no category.
-    BoundKeys(nb::object known, nb::callable plain)
+    BoundKeys(nb::any known, nb::typed<nb::callable, nb::any(nb::any)> plain)
         : keys_(made(known)), plain_(std::move(plain)), numpy_float_(nb::module_::import_("numpy").attr("float64")),
           numpy_str_(nb::module_::import_("numpy").attr("str_")) {}
 
@@ -278,20 +278,11 @@ private:
 
 inline void bind_keys(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<BoundKeys>(m, "Keys", R"doc(The known categories of a column. Threads may share it.
-
-Parameters
-----------
-known : list of str, or ndarray of float64 or int64
-    Distinct, without NaN.
-plain : callable
-    From an object that is neither None nor of the types str, float, int and bool, to one of these that equals it;
-    to Ellipsis for pandas.NA, and to None for anything that equals no category.)doc")
-        .def(nb::init<nb::object, nb::callable>(), "known"_a, "plain"_a,
-             nb::sig("def __init__(self, known: list[str] | numpy.typing.NDArray[typing.Any], "
-                     "plain: collections.abc.Callable[[typing.Any], typing.Any]) -> None"))
+    nb::class_<BoundKeys>(
+        m, "Keys",
+        "The known categories of a column; ``plain`` turns other objects into a str, float, int, Ellipsis or None.")
+        .def(nb::init<nb::any, nb::typed<nb::callable, nb::any(nb::any)>>(), "known"_a, "plain"_a)
         .def("state_of", &BoundKeys::state_of, "value"_a.none(),
-             nb::sig("def state_of(self, value: typing.Any) -> int"),
              "Number of the category that an object equals, or of what else it is.");
 }
 

@@ -8,7 +8,7 @@ namespace wald::bindings {
 // Columns that lie apart: arrays of numbers of any type, and lookups. They are kept alive.
 class LateRows {
 public:
-    LateRows(std::int64_t n_rows, const nb::list& columns) : kept_(columns) {
+    LateRows(std::int64_t n_rows, const Objects& columns) : kept_(columns) {
         require(n_rows >= 0, "n_rows must not be negative");
         rows_.rows.layout = Rows::Layout::columns;
         rows_.rows.n_rows = n_rows;
@@ -65,16 +65,9 @@ private:
 
 inline void bind_late_rows(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<LateRows>(m, "LateRows", R"doc(Columns whose cells are read when a row needs them, if it does.
-
-Parameters
-----------
-n_rows : int
-columns : list
-    For each column an array of numbers or of booleans, or a `Lookup`; None for a column that no call reads. They are
-    kept alive, and not copied. Do not write into them meanwhile.)doc")
-        .def(nb::init<std::int64_t, const nb::list&>(), "n_rows"_a, "columns"_a,
-             nb::sig("def __init__(self, n_rows: int, columns: list[typing.Any]) -> None"))
+    nb::class_<LateRows>(m, "LateRows",
+                         "Columns, arrays of numbers or `Lookup`s, whose cells are read when a row needs them.")
+        .def(nb::init<std::int64_t, const Objects&>(), "n_rows"_a, "columns"_a)
         .def("__len__", [](const LateRows& rows) { return rows.rows().size(); });
 }
 

@@ -31,7 +31,7 @@ public:
     }
 
     // The values of some rows, or of all, and the first of them that is refused or -1.
-    nb::tuple result(const std::optional<Longs>& rows) const {
+    Tuple<nb::any, std::int64_t> result(const std::optional<Longs>& rows) const {
         require_complete();
         if (rows)
             for (const std::int64_t row : span_of(*rows))
@@ -59,13 +59,13 @@ public:
             else if (!bytes_of_all(out)) within = each_block(n, Every{}, use);
         }
         require(within, kOutside);
-        return nb::make_tuple(answer, first_refused);
+        return tuple_of(as_any(std::move(answer)), first_refused);
     }
 
     // Whether None, NaN and pandas.NA were met among the cells that were read.
-    nb::tuple missing() const {
+    Tuple<bool, bool, bool> missing() const {
         const int met = met_.load();
-        return nb::make_tuple((met & 2) != 0, (met & 4) != 0, (met & 8) != 0);
+        return tuple_of((met & 2) != 0, (met & 4) != 0, (met & 8) != 0);
     }
 
     void read(const std::int64_t* cells, int n, double* out) const override {
@@ -84,12 +84,6 @@ public:
     }
 
 private:
-    template <class T>
-    static T loaded(const std::byte* from) {
-        T value;
-        std::memcpy(&value, from, sizeof(T));
-        return value;
-    }
     template <class Function>
     void with_dtype(const Function& function) const {
         if (dtype_ == nb::dtype<std::uint8_t>()) function(std::uint8_t{});
@@ -146,52 +140,23 @@ private:
 inline void bind_lookup(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<Lookup>(
-        m, "Lookup",
-        R"doc(The values of the states of a column's cells, chunk by chunk, as `wald.sources.cells` has them.
-
-``null`` is the state of cells that are missing: those whose bit, counted from ``first_bit``, is not set.
-
-Parameters
-----------
-keys : Keys
-values : ndarray of shape (n_states,)
-    Value of each state: uint8, int32, float32 or float64.
-refused : ndarray of shape (n_states,)
-    Whether a state is refused.
-n_rows : int
-    Number of all cells.)doc")
+        m, "Lookup", "The values of the states of a column's cells, chunk by chunk, as `wald.sources.cells` has them.")
         .def(nb::init<const BoundKeys&, Any, nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
                       std::int64_t>(),
              "keys"_a, "values"_a, "refused"_a, "n_rows"_a, nb::keep_alive<1, 2>())
         .def("texts", &Lookup::texts, "n"_a, "first"_a, "width"_a, "offsets"_a.none(), "data"_a.none(), "bits"_a.none(),
-             "first_bit"_a, "null"_a,
-             nb::sig("def texts(self, n: int, first: int, width: int, offsets: typing.Any, data: typing.Any, "
-                     "bits: typing.Any, first_bit: int, null: int) -> None"),
-             "Add n texts, whose offsets of 4 or 8 bytes begin with number ``first``.")
+             "first_bit"_a, "null"_a, "Add n texts, whose offsets of 4 or 8 bytes begin with number ``first``.")
         .def("views", &Lookup::views, "n"_a, "first"_a, "views"_a.none(), "data"_a, "bits"_a.none(), "first_bit"_a,
-             "null"_a,
-             nb::sig("def views(self, n: int, first: int, views: typing.Any, data: tuple[typing.Any, ...], "
-                     "bits: typing.Any, first_bit: int, null: int) -> None"),
-             "Add n texts, whose views of 16 bytes begin with number ``first``.")
-        .def("objects", &Lookup::objects, "values"_a, nb::sig("def objects(self, values: typing.Any) -> None"),
-             "Add Python's objects, which an array of one axis holds.")
-        .def("wide", &Lookup::wide, "values"_a, nb::sig("def wide(self, values: typing.Any) -> None"),
-             "Add the texts of NumPy's array of one axis.")
+             "null"_a, "Add n texts, whose views of 16 bytes begin with number ``first``.")
+        .def("objects", &Lookup::objects, "values"_a, "Add Python's objects, which an array of one axis holds.")
+        .def("wide", &Lookup::wide, "values"_a, "Add the texts of NumPy's array of one axis.")
         .def("numbers", &Lookup::numbers, "values"_a, "bits"_a.none(), "first_bit"_a, "null"_a,
-             nb::sig("def numbers(self, values: numpy.typing.NDArray[typing.Any], bits: typing.Any, first_bit: int, "
-                     "null: int) -> None"),
              "Add numbers of bool, integers, float32 or float64.")
         .def("codes", &Lookup::codes, "codes"_a, "entries"_a, "lowest"_a, "bits"_a.none(), "first_bit"_a, "null"_a,
-             nb::sig("def codes(self, codes: numpy.typing.NDArray[typing.Any], entries: "
-                     "numpy.typing.NDArray[numpy.int32], lowest: int, bits: typing.Any, first_bit: int, null: int) -> "
-                     "None"),
              "Add codes of entries, whose states are given; the first of them is that of the code ``lowest``.")
         .def("result", &Lookup::result, nb::lock_self(), "rows"_a.noconvert() = nb::none(),
-             nb::sig("def result(self, rows: numpy.typing.NDArray[numpy.int64] | None = None) -> "
-                     "tuple[numpy.typing.NDArray[typing.Any], int]"),
              "The values of some cells, or of all, and the place of the first that is refused, or -1.")
-        .def("missing", &Lookup::missing, nb::sig("def missing(self) -> tuple[bool, bool, bool]"),
-             "Whether None, NaN and pandas.NA were met among the cells that were read.");
+        .def("missing", &Lookup::missing, "Whether None, NaN and pandas.NA were met among the cells that were read.");
 }
 
 }  // namespace wald::bindings

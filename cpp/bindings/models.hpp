@@ -40,7 +40,17 @@ inline void check_rows(const BoundRows& b, const ModelShape& model) {
                std::to_string(model.n_features));
 }
 
-inline Model kernel_model(const nb::dict& described) {
+// Requires numbers from 0 to n - 1, each once.
+template <class T>
+void require_order(std::span<const T> order, std::int64_t n, const char* message) {
+    std::vector<bool> seen(static_cast<std::size_t>(n));
+    for (const T i : order) {
+        require(i >= 0 && i < n && !seen[static_cast<std::size_t>(i)], message);
+        seen[static_cast<std::size_t>(i)] = true;
+    }
+}
+
+inline Model kernel_model(const Described& described) {
     Fields f(described);
     KernelMachineSpec s;
     s.params.activation = f.one_of<Activation>("kernel", {"rbf", "poly", "sigmoid"});
@@ -123,40 +133,35 @@ inline Model linear_model(Indices order, Matrix coef, Doubles intercept, std::op
     require(s.n_features >= 1 && s.n_features <= kMaxFeatures, "coef must have at least one column");
     require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
     require(s.fill.empty() || s.fill.size() == coef.shape(1), "fill needs one entry per feature");
-    std::vector<bool> seen(coef.shape(1));
-    for (std::int32_t c : s.order) {
-        require(c >= 0 && c < s.n_features && !seen[c], "order must name columns, each once");
-        seen[c] = true;
-    }
+    require_order(s.order, s.n_features, "order must name columns, each once");
     for (double v : s.coef) require(std::isfinite(v), "coef must be finite");
     for (double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
     return {pack(s)};
 }
 
-inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n_threads, bool single) {
+inline Tuple<Made<double>, Made<double>> full_scores(const Model& m, BoundRows& b, double working, int n_threads,
+                                                     bool single) {
     check_rows(b, m.packed->shape());
     const std::size_t n = static_cast<std::size_t>(b.size()), k = static_cast<std::size_t>(m.n_outputs());
     check_working(working);
     require(!single || m.packed->shape().f32, "the model was not packed in single precision");
-    for (const Column& c : b.columns) require(c.data != nullptr || n == 0, "full scores need every column");
+    b.require_columns("full scores need every column");
     auto scores = new_array<double>({n, k});
     auto errors = new_array<double>({n});
-    {
-        const Unlocked unlocked;
-        const Rows rows = b.view();
-        m.packed->scores(b.set(rows, n_threads), working, single, scores.data(), errors.data());
-    }
-    return nb::make_tuple(scores, errors);
+    b.unlocked(n_threads,
+               [&](const RowSet& set) { m.packed->scores(set, working, single, scores.data(), errors.data()); });
+    return tuple_of(scores, errors);
 }
 
 // Full scores of one row, an array that the engine reads in place: a float, or a list for several outputs. None for
 // everything else, and for a row that is not finite.
-inline nb::object scores_of_one(const Model& m, nb::handle given) {
+inline nb::any scores_of_one(const Model& m, nb::handle given) {
     const ModelShape& shape = m.packed->shape();
-    if (!given.type().is(nb::module_::import_("numpy").attr("ndarray"))) return nb::none();  // a subclass may be masked
+    if (!given.type().is(nb::module_::import_("numpy").attr("ndarray")))
+        return as_any(nb::none());  // a subclass may be masked
     const Buffer array(given);
     const std::optional<Dtype> dtype = array.native_dtype();
-    if (!dtype || array.ndim() != 1 || array.shape(0) != shape.n_features) return nb::none();
+    if (!dtype || array.ndim() != 1 || array.shape(0) != shape.n_features) return as_any(nb::none());
     Rows rows;
     rows.dtype = *dtype;
     rows.n_rows = 1;
@@ -167,22 +172,18 @@ inline nb::object scores_of_one(const Model& m, nb::handle given) {
     double error = 0.0;
     m.packed->scores({rows, nullptr, 1}, 0.0, false, scores.data(), &error);
     for (const double score : scores)
-        if (std::isnan(score)) return nb::none();
-    return scores.size() == 1 ? nb::float_(scores[0]) : nb::cast(scores);
+        if (std::isnan(score)) return as_any(nb::none());
+    return as_any(scores.size() == 1 ? nb::cast(scores[0]) : nb::cast(scores));
 }
 
-inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
+inline Made<double> term_values(const Model& m, BoundRows& b, int n_threads) {
     const ModelShape& shape = m.packed->shape();
     check_rows(b, shape);
     require(shape.has_values, "the model was packed in single precision");
-    for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "values need every column");
+    b.require_columns("values need every column");
     auto values = new_array<double>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(shape.n_terms)});
-    {
-        const Unlocked unlocked;
-        const Rows rows = b.view();
-        m.packed->values(b.set(rows, n_threads), values.data());
-    }
-    return nb::cast(values);
+    b.unlocked(n_threads, [&](const RowSet& set) { m.packed->values(set, values.data()); });
+    return values;
 }
 
 inline nb::class_<Model> bind_model(nb::module_& m) {
@@ -190,83 +191,17 @@ inline nb::class_<Model> bind_model(nb::module_& m) {
     nb::class_<Model> model(m, "Model", "A model as terms, packed for the engine. Never changes.");
     model
         .def_static("kernel", &kernel_model, "described"_a,
-                    nb::sig("def kernel(described: dict[str, typing.Any]) -> Model"), R"doc(Pack a kernel machine.
-
-Parameters
-----------
-described : dict
-    With the following entries:
-
-    kernel : {"rbf", "poly", "sigmoid"}
-    gamma, coef0 : float
-    degree : int
-    vectors : float64 ndarray of shape (n_vectors, n_kept)
-    landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
-        Numbered from n_vectors on.
-    order : int64 ndarray of shape (n_terms,)
-        The vector or landmark of every term, in the plan's order.
-    linear : uint8 ndarray of shape (n_terms,)
-        1 where the term is the plain dot product.
-    coef : float64 ndarray of shape (n_outputs, n_terms)
-    intercept : float64 ndarray of shape (n_outputs,)
-    n_features : int
-        Number of features of a raw row.
-    kept : int32 ndarray of shape (n_kept,) or None
-        The features that `vectors` has, ascending; None: all.
-    scale, shift : float64 ndarray of shape (n_features,) or None
-        A raw value becomes ``x * scale + shift`` first.
-    scaling_magnitude : float
-        Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
-    fill : float64 ndarray of shape (n_features,) or None
-        Stands in for NaN, after scale and shift.
-    single : bool
-        Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.)doc")
+                    "Pack a kernel machine: fields of KernelMachineSpec and KernelParams in the core, and whether it "
+                    "is `single`.")
         .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a,
                     "fill"_a.none(), "magnitude"_a, "bias_magnitude"_a, "depth"_a,
-                    R"doc(Pack a linear model, which is always evaluated in float64.
-
-Parameters
-----------
-order : int32 ndarray
-    The columns that early stages read, in the plan's order.
-coef : float64 ndarray of shape (n_outputs, n_features)
-    In the features' own order.
-intercept : float64 ndarray of shape (n_outputs,)
-fill : float64 ndarray of shape (n_features,) or None
-    Stands in for NaN.
-magnitude : float64 ndarray of shape (n_features,)
-    ``|x| @ magnitude + bias_magnitude`` bounds the magnitudes of all numbers that the wrapped model adds.
-bias_magnitude : float
-depth : float
-    Largest number of roundings that a value goes through in the wrapped model.)doc")
+                    "Pack a linear model, which is always evaluated in float64; see LinearModelSpec in the core.")
         .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false,
-             nb::sig("def scores(self, rows: Rows, working: float, n_threads: int, single: bool=False) -> "
-                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-             R"doc(Compute full scores and their error bounds.
-
-Parameters
-----------
-rows : Rows
-working : float
-    Unit roundoff of the arithmetic in which the wrapped model computes.
-n_threads : int
-single : bool, default=False
-    Compute in float32, for a kernel machine that was packed so.
-
-Returns
--------
-scores : float64 ndarray of shape (n_rows, n_outputs)
-    NaN where a row is not finite.
-errors : float64 ndarray of shape (n_rows,)
-    How far any score may be from the wrapped model's own.)doc")
+             "Compute full scores (n_rows, n_outputs), NaN where a row is not finite, and bounds of their errors "
+             "(n_rows,).")
         .def("scores_of_one", &scores_of_one, "x"_a.none(),
-             nb::sig("def scores_of_one(self, x: typing.Any) -> float | list[float] | None"),
-             R"doc(Compute the full scores of one row.
-
-None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row that
-is not finite.)doc")
+             "Compute the full scores of one row in a 1-D array; None for what is not read in place, or not finite.")
         .def("values", &term_values, "rows"_a, "n_threads"_a,
-             nb::sig("def values(self, rows: Rows, n_threads: int) -> numpy.typing.NDArray[numpy.float64]"),
              "Compute the values of all terms (n_rows, n_terms), in packed order; NaN for rows that are not finite.")
         .def_prop_ro("n_features", &Model::n_features, "Features of a raw row.")
         .def_prop_ro("n_terms", &Model::n_terms, "Terms that early stages can use.")

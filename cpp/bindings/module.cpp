@@ -13,7 +13,6 @@
 #include "bindings/chain_tagger.hpp"
 #include "bindings/column_model.hpp"
 #include "bindings/fixed_calls.hpp"
-#include "bindings/forest.hpp"
 #include "bindings/keys.hpp"
 #include "bindings/late_rows.hpp"
 #include "bindings/lookup.hpp"
@@ -95,7 +94,6 @@ NB_MODULE(_core, m) {
     bind_chain(m);
     bind_chain_learners(m);
     bind_chain_tagger(m);
-    bind_forest(m);
     bind_parser(m);
     bind_parser_session(m);
     bind_relations(m);

@@ -10,10 +10,9 @@ namespace wald::bindings {
 // Reads rows as Python's objects, so the lock is held. What it does not read, it leaves to others.
 class NamedValues {
 public:
-    explicit NamedValues(nb::typed<nb::dict, nb::str, nb::any> described) : NamedValues(Fields(described)) {}
+    explicit NamedValues(const Described& described) : NamedValues(Fields(described)) {}
 
-    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> scores(
-        const nb::typed<nb::list, nb::any>& rows) const {
+    Tuple<Made<double>, Made<double>> scores(const Objects& rows) const {
         const nb::tuple all(rows);  // a list may change
         const std::size_t n = all.size(), n_outputs = static_cast<std::size_t>(model_->spec().n_outputs);
         auto found = new_array<double>({n, n_outputs});
@@ -30,7 +29,7 @@ public:
             std::fill_n(found.data() + i * n_outputs, n_outputs, std::numeric_limits<double>::quiet_NaN());
             errors.data()[i] = std::numeric_limits<double>::infinity();
         }
-        return {found, errors};
+        return tuple_of(found, errors);
     }
     bool same_bits() const { return model_->spec().same_bits; }
 
@@ -141,32 +140,13 @@ private:
 
 inline void bind_named_values(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<NamedValues>(
-        m, "NamedValues",
-        R"doc(A linear model behind a DictVectorizer or a FeatureHasher, from Python's objects to scores. Threads may share it.
-
-Parameters
-----------
-described : dict
-    form : {"dict", "pair", "string"}
-        Whether a row is a dict, or a list of pairs of a name and a value, or a list of names whose values are 1.
-    separator : str
-        Between a name and a value that is a string: both together are a name of the value 1.
-    names : list of str, or None
-    ids : int64 array, or None
-        The column of each name.
-    hashing : dict, or None
-        ``n_features`` and ``alternate_sign``, in place of names. Values of one column are summed.
-    single : bool
-        Whether values are float32.
-    coef, intercept, coef_bound
-        As those of `Text`.)doc")
-        .def(nb::init<nb::typed<nb::dict, nb::str, nb::any>>(), "described"_a)
-        .def(
-            "scores", &NamedValues::scores, "rows"_a,
-            R"doc(Return scores of shape (n_rows, n_outputs), and bounds of their distance to scikit-learn's, (n_rows,).
-
-A score is NaN, and its bound infinite, where scikit-learn must be asked.)doc")
+    nb::class_<NamedValues>(m, "NamedValues",
+                            "A linear model behind a DictVectorizer or a FeatureHasher, from Python's objects to "
+                            "scores. Threads may share it.")
+        .def(nb::init<const Described&>(), "described"_a)
+        .def("scores", &NamedValues::scores, "rows"_a,
+             "Return scores (n_rows, n_outputs), and bounds of their distance to scikit-learn's; NaN for what it must "
+             "be asked.")
         .def_prop_ro("same_bits", &NamedValues::same_bits,
                      "Whether the scores are scikit-learn's to the last bit wherever the order of additions is known.");
 }

@@ -29,7 +29,7 @@ auto checked(F f) {
 template <template <class> class L>
 class BoundLearner {
 public:
-    explicit BoundLearner(const nb::dict& settings) {
+    explicit BoundLearner(const Described& settings) {
         Fields f(settings);
         online::Config c;
         f.read("n_features", c.n_features);
@@ -74,20 +74,20 @@ public:
         std::visit([&](auto& l) { l->watch_all = watch_all; }, learner_);
     }
 
-    nb::tuple answer(bool average) const {
+    Tuple<Made<double>, double> answer(bool average) const {
         return std::visit(
-            [&](const auto& l) {
+            [&](const auto& l) -> Tuple<Made<double>, double> {
                 require(!average || l->config.average, "this learner keeps no average");
                 auto coef = new_array<double>({static_cast<std::size_t>(l->config.n_features)});
                 double intercept = 0;
                 l->model.answer(l->config, l->step, average, coef.data(), &intercept);
-                return nb::make_tuple(coef, intercept);
+                return tuple_of(coef, intercept);
             },
             learner_);
     }
 
-    nb::dict state() const {
-        nb::dict found;
+    Described state() const {
+        Described found;
         std::visit(
             [&](const auto& l) {
                 online::visit(*l, [&](const std::string& name, auto& value) { found[name.c_str()] = saved(value); });
@@ -95,7 +95,7 @@ public:
             learner_);
         return found;
     }
-    void restore(const nb::dict& from) {
+    void restore(const Described& from) {
         std::visit(
             [&](auto& l) {
                 auto next = std::make_unique<std::decay_t<decltype(*l)>>(l->config, l->costs);
@@ -199,7 +199,7 @@ public:
         return std::visit([&](auto& l) { return epoch(*l, rows, labels, shuffle); }, learner_);
     }
 
-    nb::tuple judge(const BoundRows& b, bool average, double width) const {
+    Tuple<Made<double>, Made<std::int64_t>> judge(const BoundRows& b, bool average, double width) const {
         require(!b.subset && b.rows.layout == Rows::Layout::dense, "judge takes whole dense rows");
         require(width >= 0 && std::isfinite(width), "width must be finite and not negative");
         auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
@@ -214,7 +214,7 @@ public:
                 });
             },
             learner_);
-        return nb::make_tuple(margins, seen);
+        return tuple_of(margins, seen);
     }
 
 private:
@@ -233,14 +233,14 @@ private:
 };
 
 // A row for each class, the negative one first. Columns: audited (or all) rows, stopped, needed, both.
-inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
+inline Made<std::int64_t> counts_table(const std::array<online::Counts, 2>& counts) {
     auto table = new_array<std::int64_t>({2, 4});
     for (std::size_t y = 0; y < 2; ++y) {
         const online::Counts& c = counts[y];
         const std::int64_t row[4] = {c.rows, c.stopped, c.needed, c.wrong};
         std::copy(row, row + 4, table.data() + 4 * y);
     }
-    return nb::cast(table);
+    return table;
 }
 
 // Names of the states of both classes' constant boundaries.
@@ -256,14 +256,10 @@ template <class L>
 nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
     using namespace nb::literals;
     return nb::class_<L>(m, name, doc)
-        .def(nb::init<const nb::dict&>(), "settings"_a,
-             nb::sig("def __init__(self, settings: dict[str, typing.Any]) -> None"))
-        .def("answer", &L::answer, "average"_a,
-             nb::sig("def answer(self, average: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
-             "Return weights and intercept, or their average over time.")
-        .def("state", &L::state, nb::sig("def state(self) -> dict[str, typing.Any]"),
-             "Return everything that training has changed.")
-        .def("restore", &L::restore, "state"_a, nb::sig("def restore(self, state: dict[str, typing.Any]) -> None"),
+        .def(nb::init<const Described&>(), "settings"_a)
+        .def("answer", &L::answer, "average"_a, "Return weights and intercept, or their average over time.")
+        .def("state", &L::state, "Return everything that training has changed.")
+        .def("restore", &L::restore, "state"_a,
              "Put a state in place; ValueError if it is damaged or another learner's.")
         .def_prop_ro(
             "n_columns", [](const L& o) { return o.with([](const auto& l) { return l.config.n_columns; }); },
@@ -274,7 +270,7 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
         .def_prop_ro("cost_seen", [](const L& o) { return o.with([](const auto& l) { return l.cost_seen; }); })
         .def_prop_ro(
             "audits", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); },
-            nb::sig("def audits(self) -> numpy.typing.NDArray[numpy.int64]"),
+            nb::rv_policy::automatic,
             "Numbers by class of audited rows, and of those among them that were stopped, needed, or both: (2, 4).")
         .def_prop_ro(
             "ranges", [](const L& o) { return o.with([](const auto& l) { return range_names(l); }); },
@@ -282,34 +278,17 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
             "clamped and stops rows \"at once\" or \"seldom\".")
         .def_prop_ro(
             "truth", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); },
-            nb::sig("def truth(self) -> numpy.typing.NDArray[numpy.int64]"),
-            "The same counts over all rows after the warm-up, if `watch_all` is set.");
+            nb::rv_policy::automatic, "The same counts over all rows after the warm-up, if `watch_all` is set.");
 }
 
 inline void bind_online(nb::module_& m) {
     using namespace nb::literals;
-    bind_learner<OnlineLearner>(m, "OnlineLearner", R"doc(A binary online learner of features, with its boundaries.
-
-Parameters
-----------
-settings : dict
-    With the entries
-
-    n_features, average_from, budget, warm_up, ring, unit, line_offset, seed : int
-    rate, width, target, audit_rate : float
-    rule, attention, order, variance, error : str
-    single, intercept, average, watch_all : bool
-    costs : float64 ndarray of shape (n_features,) or None)doc")
+    bind_learner<OnlineLearner>(m, "OnlineLearner", "A binary online learner of features, with its boundaries.")
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(),
              "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,
-             R"doc(Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
-
-``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
-skipped.)doc")
+             "Run one epoch, in the rows' order or shuffled by a seed; return the losses' sum. See `online::Labels`.")
         .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a,
-             nb::sig("def judge(self, rows: Rows, average: bool, width: float) -> "
-                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
              "Margins of dense rows of unknown class, which stop once their sign is clear, and the number of features "
              "read of each.");
 }

@@ -10,7 +10,7 @@
 
 namespace wald::bindings {
 
-using ParserSettings = nb::typed<nb::dict, nb::str, nb::any>;
+using ParserSettings = Described;
 using ArcTable = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Shorts = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -211,10 +211,8 @@ inline void bind_parser(nb::module_& m) {
             "prunes", [](const ParserModel& p) { return p.model->pruner_or_null() != nullptr; },
             "Whether there is a pruner.")
         .def("parse", &ParserModel::parse, "treebank"_a, "settings"_a, "n_threads"_a,
-             R"doc(Parse all sentences.
-
-Returns heads, numbers of relations (none if the parser has not learned any), seconds (features, scores, decoding,
-relations) and the number of arcs that groups scored.)doc")
+             "Parse all sentences: heads, numbers of relations, seconds by work, and the number of arcs that were "
+             "scored.")
         .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, "settings"_a,
              "Heads and modifiers of the arcs that the groups score.")
         .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "arcs"_a.noconvert(),

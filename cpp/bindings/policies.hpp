@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "bindings/forest.hpp"
+#include "bindings/models.hpp"
 #include "core/trees/policies.hpp"
 
 namespace wald::bindings {
@@ -51,16 +51,15 @@ inline auto part_rows(const FloatMatrix& known, const Flags& state, const std::o
     return out;
 }
 
-// The logarithm of the probability that a forest gives each of these rows; -infinity for parts that lack no group.
-inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, const FloatMatrix& known,
-                                                   const Flags& state, const std::optional<FloatMatrix>& alone,
-                                                   const Longs& offsets, const Longs& examples) {
+// The logarithm of the probability that log odds give each of these rows; -infinity for parts that lack no group.
+inline Made<double> part_chances(const Model& odds, const FloatMatrix& known, const Flags& state,
+                                 const std::optional<FloatMatrix>& alone, const Longs& offsets, const Longs& examples) {
     const ChosenSequences chosen = chosen_examples(offsets, examples);
     const policies::PartRows rows = part_inputs(known, state, alone, chosen);
-    require(rows.width() == forest.n_features(), "rows with another number of features than the forest's");
+    require(rows.width() == odds.n_features() && odds.n_outputs() == 1, "rows and log odds do not fit");
     auto out = new_array<double>({static_cast<std::size_t>(chosen.ends.back())});
     const Unlocked unlocked;
-    require(rows.chances(forest.forest(), out.data()), "rows must be finite");
+    require(rows.chances(*odds.packed, out.data()), "rows must be finite");
     return out;
 }
 
@@ -86,19 +85,14 @@ inline void bind_policies(nb::module_& m) {
           "The parts of some examples, and the bounds of each example's parts among them.");
     m.def("part_rows", &part_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
           "offsets"_a.noconvert(), "examples"_a.noconvert(), "simple"_a = false,
-          R"doc(Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.
-
-``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all parts.
-Simple ones have no averages; then ``known`` has rows for all parts, too.)doc");
-    m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(),
+          "Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.");
+    m.def("part_chances", &part_chances, "odds"_a, "known"_a.noconvert(), "state"_a.noconvert(),
           "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
-          "Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group.");
+          "Logarithms of the probabilities that log odds give for these rows; -inf for parts that lack no group.");
     m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a,
           "pace"_a, "per_part"_a, "costs"_a.noconvert(),
-          R"doc(Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one.
-
-Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K). And whether
-each example buys something, and whether something is missing then.)doc");
+          "Choose items above the threshold to buy (n_parts, K), and say who buys something, and who still lacks "
+          "something.");
 }
 
 }  // namespace wald::bindings

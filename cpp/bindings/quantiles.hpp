@@ -6,7 +6,7 @@
 
 namespace wald::bindings {
 
-inline nb::object interpolated(const Any& values, const Doubles& quantiles, const Doubles& references) {
+inline Made<double> interpolated(const Any& values, const Doubles& quantiles, const Doubles& references) {
     require(values.ndim() == 1, "values must be 1-D");
     const auto q = span_of(quantiles), r = span_of(references);
     require(q.size() >= columns::Quantiles::kLeast && q.size() == r.size() &&
@@ -28,28 +28,13 @@ inline nb::object interpolated(const Any& values, const Doubles& quantiles, cons
     if (values.dtype() == nb::dtype<double>()) all(double{});
     else if (values.dtype() == nb::dtype<float>()) all(float{});
     else throw nb::type_error("values must be float32 or float64");
-    return nb::cast(found);
+    return found;
 }
 
 inline void bind_quantiles(nb::module_& m) {
     using namespace nb::literals;
     m.def("interpolated", &interpolated, "values"_a, "quantiles"_a, "references"_a,
-          nb::sig("def interpolated(values: numpy.typing.NDArray[typing.Any], quantiles: "
-                  "numpy.typing.NDArray[numpy.float64], references: numpy.typing.NDArray[numpy.float64]) -> "
-                  "numpy.typing.NDArray[numpy.float64]"),
-          R"doc(References of numbers among quantiles: the mean of NumPy's `interp` upwards and downwards.
-
-Parameters
-----------
-values : float32 or float64 ndarray of shape (n,)
-quantiles : float64 ndarray of shape (n_quantiles,)
-    Ascending, at least three.
-references : float64 ndarray of shape (n_quantiles,)
-
-Returns
--------
-float64 ndarray of shape (n,)
-    NaN where a value is NaN, or where a slope is no finite number.)doc");
+          "References of numbers among quantiles: the mean of NumPy's `interp` upwards and downwards.");
 }
 
 }  // namespace wald::bindings

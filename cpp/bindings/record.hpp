@@ -14,7 +14,10 @@ namespace wald::bindings {
 // to others, who read it or say what is wrong with it.
 class RecordReader {
 public:
-    RecordReader(const nb::list& names, const nb::list& described, std::size_t width) : names_(names), width_(width) {
+    using Names = nb::typed<nb::list, nb::str>;
+    using Parts = nb::typed<nb::list, Described>;
+
+    RecordReader(const Names& names, const Parts& described, std::size_t width) : names_(names), width_(width) {
         require(names_.size() >= 1, "records need names");
         require(width >= 1 && width <= static_cast<std::size_t>(kMaxFeatures), "width is out of range");
         for (const nb::handle name : names_) require(PyUnicode_CheckExact(name.ptr()), "names must be texts");
@@ -198,22 +201,23 @@ private:
 // Labels of dicts.
 class Record {
 public:
-    Record(const nb::list& names, const nb::list& described, std::size_t width, FixedCalls answers)
+    Record(const RecordReader::Names& names, const RecordReader::Parts& described, std::size_t width,
+           FixedCalls answers)
         : reader_(names, described, width), answers_(std::move(answers)) {
         require(answers_.n_features() == static_cast<std::int64_t>(width), "the model must read as many columns");
     }
 
     // The label of a row, or its label and cost; None if this is no dict of these names, or a value is none that it
     // reads.
-    nb::object label(nb::handle x, bool with_cost) const {
+    nb::any label(nb::handle x, bool with_cost) const {
         LineVector<double> row(reader_.width());
-        if (!reader_.read(x, row.data())) return nb::none();
+        if (!reader_.read(x, row.data())) return as_any(nb::none());
         return answers_.label_of(row.data(), with_cost);
     }
     // Code, stage, cost and status; None in the same cases.
-    nb::object decided(nb::handle x) const {
+    std::optional<BoundEngine::OneAnswer> decided(nb::handle x) const {
         LineVector<double> row(reader_.width());
-        if (!reader_.read(x, row.data())) return nb::none();
+        if (!reader_.read(x, row.data())) return {};
         return answers_.decided_row(row.data());
     }
 
@@ -225,8 +229,8 @@ private:
 // Columns and full scores of dicts.
 class RecordScores {
 public:
-    RecordScores(const nb::list& names, const nb::list& described, std::size_t width, const Model* model,
-                 const std::optional<Matrix>& coef, const std::optional<Doubles>& intercept)
+    RecordScores(const RecordReader::Names& names, const RecordReader::Parts& described, std::size_t width,
+                 const Model* model, const std::optional<Matrix>& coef, const std::optional<Doubles>& intercept)
         : reader_(names, described, width) {
         require(coef.has_value() == intercept.has_value(), "coef and intercept belong together");
         require(model == nullptr || !coef, "either a model is given, or coef and intercept");
@@ -245,22 +249,22 @@ public:
     }
 
     // The columns as a table of one row.
-    nb::object values(nb::handle x) const {
+    std::optional<Made<double>> values(nb::handle x) const {
         auto row = new_array<double>({1, reader_.width()});
         std::fill_n(row.data(), reader_.width(), 0.0);
-        if (!reader_.read(x, row.data())) return nb::none();
-        return nb::cast(row);
+        if (!reader_.read(x, row.data())) return {};
+        return row;
     }
-    nb::object scores(nb::handle x) const {
+    std::optional<Made<double>> scores(nb::handle x) const {
         require(n_outputs_ > 0, "scores need a model, or coef and intercept");
         LineVector<double> row(reader_.width());
-        if (!reader_.read(x, row.data())) return nb::none();
+        if (!reader_.read(x, row.data())) return {};
         auto scores = new_array<double>({1, n_outputs_});
         if (packed_ != nullptr) score(row, scores.data());
         else sum(row, scores.data());
         for (std::size_t k = 0; k < n_outputs_; ++k)
-            if (!std::isfinite(scores.data()[k])) return nb::none();
-        return nb::cast(scores);
+            if (!std::isfinite(scores.data()[k])) return {};
+        return scores;
     }
 
 private:
@@ -293,75 +297,25 @@ private:
 
 inline void bind_record(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Record>(m, "Record",
-                       R"doc(Single rows that are dicts, read and answered by an engine. Threads may share it.
-
-Parameters
-----------
-names : list of str
-    All names that a dict must have.
-described : list of dict
-    What is written to the columns of the model, each with the following entries:
-
-    name : int
-        Number of the name whose value is read.
-    written : int64 ndarray of shape (n_written,)
-        Columns that are written.
-    keys : Keys or None
-        None for numbers.
-    edges : float64 ndarray or None
-        Ascending; the state of a number is how many of them it exceeds, after the steps. None for other numbers.
-    reaches : bool
-        Whether a number that equals an edge counts as above it.
-    booleans : bool
-        Whether True and False are read as 1 and 0; if not, the dict is left to others.
-    rows : int64 ndarray of shape (n_states,)
-        Row of `values` for each state of the keys; below 0 where the dict is left to others.
-    values : float64 ndarray of shape (n_rows, n_written)
-    noted : int64 ndarray
-        States at which `note` is called.
-    note : callable or None
-        note(name), with the number of the name.
-    steps : list of (str, float)
-        What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
-width : int
-    Number of columns of the model.
-answers : FixedCalls)doc")
-        .def(nb::init<const nb::list&, const nb::list&, std::size_t, FixedCalls>(), "names"_a, "described"_a, "width"_a,
-             "answers"_a,
-             nb::sig("def __init__(self, names: list[str], described: list[dict[str, typing.Any]], width: int, "
-                     "answers: FixedCalls) -> None"))
+    nb::class_<Record>(
+        m, "Record",
+        "Single rows that are dicts, read as `described` says and answered by an engine. Threads may share it.")
+        .def(nb::init<const RecordReader::Names&, const RecordReader::Parts&, std::size_t, FixedCalls>(), "names"_a,
+             "described"_a, "width"_a, "answers"_a)
         .def("label", &Record::label, "x"_a.none(), "with_cost"_a,
-             nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
              "Return the label of a row, or a tuple of label and cost; None for what others must read.")
         .def("decided", &Record::decided, "x"_a.none(),
-             nb::sig("def decided(self, x: typing.Any) -> tuple[int, int, float, int] | None"),
              "Code, stage, cost and status of a row, or None in the same cases.");
-    nb::class_<RecordScores>(m, "RecordScores",
-                             R"doc(Single rows that are dicts, read and scored in full. Threads may share it.
-
-Parameters
-----------
-names, described, width
-    As for `Record`.
-model : Model or None, default=None
-    Whose full scores are wanted.
-coef : float64 ndarray of shape (n_outputs, width), or None, default=None
-intercept : float64 ndarray of shape (n_outputs,), or None, default=None
-    In place of a model: the products of a row and `coef` are added up in the order of the columns, and then the
-    intercept.)doc")
-        .def(nb::init<const nb::list&, const nb::list&, std::size_t, const Model*, const std::optional<Matrix>&,
-                      const std::optional<Doubles>&>(),
+    nb::class_<RecordScores>(
+        m, "RecordScores",
+        "Single rows that are dicts, read as for `Record` and scored in full by a model, or by coef and intercept.")
+        .def(nb::init<const RecordReader::Names&, const RecordReader::Parts&, std::size_t, const Model*,
+                      const std::optional<Matrix>&, const std::optional<Doubles>&>(),
              "names"_a, "described"_a, "width"_a, "model"_a.none() = nb::none(), "coef"_a.none() = nb::none(),
-             "intercept"_a.none() = nb::none(),
-             nb::sig("def __init__(self, names: list[str], described: list[dict[str, typing.Any]], width: int, "
-                     "model: Model | None = None, coef: numpy.typing.NDArray[numpy.float64] | None = None, "
-                     "intercept: numpy.typing.NDArray[numpy.float64] | None = None) -> None"))
+             "intercept"_a.none() = nb::none())
         .def("values", &RecordScores::values, "x"_a.none(),
-             nb::sig("def values(self, x: typing.Any) -> numpy.typing.NDArray[numpy.float64] | None"),
              "Return the columns of a row, (1, width); None for what others must read.")
         .def("scores", &RecordScores::scores, "x"_a.none(),
-             nb::sig("def scores(self, x: typing.Any) -> numpy.typing.NDArray[numpy.float64] | None"),
              "Return the full scores of a row, (1, n_outputs); None for what others must read, and if one is not "
              "finite.");
 }

@@ -30,6 +30,16 @@ struct BoundRows {
     RowSet set(const Rows& seen, int n_threads) const {
         return {seen, subset ? ids.data() : nullptr, size(), threads_for(size(), n_threads)};
     }
+    // Calls work(the rows) without Python's lock.
+    template <class Work>
+    void unlocked(int n_threads, const Work& work) const {
+        const Unlocked unlocked;
+        const Rows seen = view();
+        work(set(seen, n_threads));
+    }
+    void require_columns(const char* message) const {
+        for (const Column& c : columns) require(c.data != nullptr || size() == 0, message);
+    }
     std::int64_t size() const { return subset ? static_cast<std::int64_t>(ids.size()) : rows.n_rows; }
 };
 
@@ -120,8 +130,8 @@ private:
 
 // Adds column numbers[i] from arrays[i]: a 1-D array, or, if `lines` is given, row lines[i] of a 2-D array. Returns the
 // dtypes of what was added, and the places i of what the engine cannot read in place.
-inline nb::tuple add_columns(BoundRows& b, const std::vector<std::int64_t>& numbers, const nb::list& arrays,
-                             const std::optional<Longs>& lines) {
+inline std::pair<std::vector<std::string>, std::vector<std::size_t>> add_columns(
+    BoundRows& b, const std::vector<std::int64_t>& numbers, const Objects& arrays, const std::optional<Longs>& lines) {
     require(b.rows.layout == Rows::Layout::columns, "columns are added to rows that lie in columns");
     require(arrays.size() == numbers.size() && (!lines || lines->size() == numbers.size()),
             "every number needs an array, and a line if these are given");
@@ -154,9 +164,9 @@ inline nb::tuple add_columns(BoundRows& b, const std::vector<std::int64_t>& numb
         b.columns[static_cast<std::size_t>(numbers[i])] = column;
         dtypes.insert(*dtype);
     }
-    nb::list names;
-    for (const Dtype d : dtypes) names.append(name_of(d));
-    return nb::make_tuple(names, others);
+    std::vector<std::string> names;
+    for (const Dtype d : dtypes) names.emplace_back(name_of(d));
+    return {names, others};
 }
 
 inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_t n_columns, bool ascending) {
@@ -212,21 +222,14 @@ inline void take(BoundRows& b, const Longs& ids) {
 
 inline double largest(BoundRows& b, int n_threads) {
     require(!b.subset, "the largest magnitude is that of all rows: take none before");
-    for (const Column& c : b.columns)
-        require(c.data != nullptr || b.rows.n_rows == 0, "the largest magnitude needs every column");
+    b.require_columns("the largest magnitude needs every column");
     nb::gil_scoped_release release;
     return largest_magnitude(b.view(), std::clamp(n_threads, 1, thread_limit()));
 }
 
-inline Ranges ranges_of(const Doubles& low, const Doubles& high, bool allow_nan) {
-    require(low.size() == high.size(), "every feature needs a lower and an upper bound");
-    return Ranges(span_of(low), span_of(high), allow_nan);
-}
-
 inline auto rows_outside(const Ranges& ranges, BoundRows& b, const Longs& ids, int n_threads) {
     require(!b.subset && b.rows.n_columns == ranges.n_features(), "rows need a column for every range");
-    for (const Column& c : b.columns)
-        require(c.data != nullptr || b.rows.n_rows == 0, "a comparison with ranges needs every column");
+    b.require_columns("a comparison with ranges needs every column");
     std::int64_t previous = -1;
     for (const std::int64_t id : span_of(ids)) {
         require(id > previous && id < b.rows.n_rows, "row ids must ascend, and lie within the rows");
@@ -250,25 +253,8 @@ inline void bind_rows(nb::module_& m) {
             "columns", &column_rows, "n_rows"_a, "columns"_a,
             "View columns that lie apart, each float32, float64 or uint8; None for a column that no call reads.")
         .def("add", &add_columns, "numbers"_a, "arrays"_a, "lines"_a.noconvert() = nb::none(),
-             nb::sig("def add(self, numbers: collections.abc.Sequence[int], arrays: list[typing.Any], "
-                     "lines: numpy.typing.NDArray[numpy.int64] | None = None) -> tuple[list[str], list[int]]"),
-             R"doc(Add columns that lie apart.
-
-Parameters
-----------
-numbers : sequence of int
-    Numbers of the columns.
-arrays : list
-    For each column a 1-D array; with `lines`, a 2-D array that has it as a row.
-lines : int64 ndarray, default=None
-    Number of the row of each array.
-
-Returns
--------
-dtypes : list of str
-    Dtypes of the columns that were added.
-others : list of int
-    Places in `arrays` of what is no NumPy array, has another dtype, or is not aligned: not added.)doc")
+             "Add columns, 1-D arrays or lines of 2-D arrays: dtypes of what was added, and places of what is not read "
+             "in place.")
         .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a,
                     "ascending"_a = true,
                     "View a CSR matrix. Its indices must ascend within every row, unless only online learners read it.")
@@ -280,7 +266,8 @@ others : list of int
         .def(
             "__init__",
             [](Ranges* self, const Doubles& low, const Doubles& high, bool allow_nan) {
-                new (self) Ranges(ranges_of(low, high, allow_nan));
+                require(low.size() == high.size(), "every feature needs a lower and an upper bound");
+                new (self) Ranges(span_of(low), span_of(high), allow_nan);
             },
             "low"_a.noconvert(), "high"_a.noconvert(), "allow_nan"_a,
             "Infinity is always outside, and NaN unless ``allow_nan``.")

@@ -10,7 +10,7 @@
 namespace wald::bindings {
 
 template <std::size_t K, class T>
-nb::object splines_of(const Any& values, const Matrix& knots) {
+nb::any splines_of(const Any& values, const Matrix& knots) {
     const std::size_t n = values.shape(0), n_columns = values.shape(1), n_knots = knots.shape(1);
     require(n_knots >= columns::Splines<K>::kLeast, "there must be at least 2 * degree + 2 knots in each column");
     std::vector<columns::Splines<K>> splines;
@@ -33,11 +33,11 @@ nb::object splines_of(const Any& values, const Matrix& knots) {
             }
         }
     }
-    return nb::cast(found);
+    return as_any(nb::cast(found));
 }
 
 template <class T>
-nb::object splines_of(const Any& values, const Matrix& knots, int degree) {
+nb::any splines_of(const Any& values, const Matrix& knots, int degree) {
     switch (degree) {
         case 1: return splines_of<1, T>(values, knots);
         case 2: return splines_of<2, T>(values, knots);
@@ -48,7 +48,7 @@ nb::object splines_of(const Any& values, const Matrix& knots, int degree) {
     }
 }
 
-inline nb::object splines(const Any& values, const Matrix& knots, int degree) {
+inline nb::any splines(const Any& values, const Matrix& knots, int degree) {
     require(values.ndim() == 2 && values.shape(1) == knots.shape(0),
             "values must be 2-D, with a row of knots for each of its columns");
     for (std::size_t j = 0; j < knots.shape(0); ++j) {
@@ -64,22 +64,7 @@ inline nb::object splines(const Any& values, const Matrix& knots, int degree) {
 inline void bind_splines(nb::module_& m) {
     using namespace nb::literals;
     m.def("splines", &splines, "values"_a, "knots"_a, "degree"_a,
-          nb::sig("def splines(values: numpy.typing.NDArray[typing.Any], knots: "
-                  "numpy.typing.NDArray[numpy.float64], degree: int) -> numpy.typing.NDArray[typing.Any]"),
-          R"doc(B-splines of each column, constant beyond its outer knots, with the bits of SciPy's `BSpline`.
-
-Parameters
-----------
-values : float32 or float64 ndarray of shape (n_rows, n_columns)
-knots : float64 ndarray of shape (n_columns, n_knots)
-    Ascending; with those beyond the first and the last number, `degree` on each side.
-degree : int
-    1 to 5.
-
-Returns
--------
-ndarray of shape (n_rows, n_columns * (n_knots - degree - 1))
-    In the dtype of the values; zeros where a value is NaN.)doc");
+          "B-splines (n_rows, n_columns * (n_knots - degree - 1)) of each column, with the bits of SciPy's `BSpline`.");
 }
 
 }  // namespace wald::bindings

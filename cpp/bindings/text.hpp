@@ -12,10 +12,9 @@ namespace wald::bindings {
 
 class BoundText {
 public:
-    explicit BoundText(nb::dict described) : BoundText(Fields(described)) {}
+    explicit BoundText(const Described& described) : BoundText(Fields(described)) {}
 
-    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> scores(const nb::list& texts,
-                                                                                      int n_threads) {
+    Tuple<Made<double>, Made<double>> scores(const Objects& texts, int n_threads) {
         LentTexts lent(texts, interpreter_);
         const std::size_t n = lent.size(), n_outputs = static_cast<std::size_t>(model_.spec().n_outputs);
         auto found = new_array<double>({n, n_outputs});
@@ -25,10 +24,10 @@ public:
         run(lent, n_threads, [&](std::size_t i, TextScratch& s) {
             return model_.scores(lent[i], s, found.data() + i * n_outputs, errors.data() + i);
         });
-        return {found, errors};
+        return tuple_of(found, errors);
     }
-    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int64_t>>
-    prefixes(const nb::list& texts, const Longs& looks, std::int64_t block, int n_threads) {
+    Tuple<Made<double>, Made<double>, Made<std::int64_t>> prefixes(const Objects& texts, const Longs& looks,
+                                                                   std::int64_t block, int n_threads) {
         require_looks(looks, block);
         LentTexts lent(texts, interpreter_);
         const std::size_t n = lent.size(), n_outputs = static_cast<std::size_t>(model_.spec().n_outputs);
@@ -44,7 +43,7 @@ public:
             return model_.prefixes(lent[i], s, at, found.data() + i * each * n_outputs, errors.data() + i,
                                    characters.data() + i * each);
         });
-        return {found, errors, characters};
+        return tuple_of(found, errors, characters);
     }
     static void require_looks(const Longs& looks, std::int64_t block) {
         require(looks.size() <= 10000, "there must be at most 10000 looks");
@@ -135,7 +134,7 @@ public:
         });
     }
     bool add_intercept(double* sums) const { return model_.add_intercept(sums); }
-    std::tuple<nb::ndarray<nb::numpy, std::int32_t>, nb::ndarray<nb::numpy, std::int32_t>> counts(nb::str text) {
+    Tuple<Made<std::int32_t>, Made<std::int32_t>> counts(nb::str text) {
         std::vector<std::int32_t> columns, counts;
         read_one(text, [&](const TextView& view, TextScratch& s) {
             const ReadStatus status = model_.reader().read(view, s.reading);
@@ -148,10 +147,9 @@ public:
             });
             return status;
         });
-        return {copied(columns.data(), columns.size()), copied(counts.data(), counts.size())};
+        return tuple_of(copied(columns.data(), columns.size()), copied(counts.data(), counts.size()));
     }
-    nb::list tokens(nb::str text) {
-        nb::list found;
+    std::vector<std::string> tokens(nb::str text) {
         std::vector<std::string> all;
         read_one(text, [&](const TextView& view, TextScratch& s) {
             const ReadStatus status = model_.reader().read(view, s.reading);
@@ -161,8 +159,7 @@ public:
                 });
             return status;
         });
-        for (const std::string& token : all) found.append(nb::str(token.data(), token.size()));
-        return found;
+        return all;
     }
 
 private:
@@ -206,68 +203,20 @@ private:
 
 inline void bind_text(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<BoundText>(
-        m, "Text",
-        R"doc(A linear model behind a vectorizer of texts, from strings to scores. Threads may share it.
-
-Parameters
-----------
-described : dict
-    analyzer : {"word", "char", "char_wb"}
-    lowercase : bool
-    strip_accents : {None, "ascii", "unicode"}
-    token : tuple
-        ``("word", k)``: the longest runs of letters, digits and underscores, of at least k characters; or
-        ``("space", 1)``: what is between white space. For words only.
-    stop_words : list of str
-    ngram_range : tuple of two ints
-    vocabulary : list of str, or None
-    ids : int64 array, or None
-        The column of each string of ``vocabulary``.
-    hashing : dict, or None
-        ``n_features`` and ``alternate_sign``, in place of a vocabulary.
-    binary, sublinear_tf : bool
-    idf : float64 array of shape (n_features,), or None
-    norm : {None, "l1", "l2"}
-    weight : float
-        By which all values are multiplied at last.
-    single : bool
-        Whether the vectorizer's dtype is float32.
-    coef : float64 or float32 array of shape (n_outputs, n_features)
-    intercept : float64 or float32 array of shape (n_outputs,)
-        In the dtypes of the model, which its sums have as well.
-    coef_bound : float64 array of the shape of coef, or None
-        Bounds of the summands where ``coef`` is not what the model itself multiplies with: scores are then near its
-        own, not the same.)doc")
-        .def(nb::init<nb::dict>(), "described"_a,
-             nb::sig("def __init__(self, described: dict[str, typing.Any]) -> None"))
-        .def(
-            "scores", &BoundText::scores, "texts"_a, "n_threads"_a = 1,
-            nb::sig("def scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
-                    "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-            R"doc(Return scores of shape (n_texts, n_outputs), and bounds of their distance to scikit-learn's, (n_texts,).
-
-A score is NaN, and its bound infinite, where scikit-learn must be asked: for what is no str, a str with lone
-surrogates, or a text of 2 GB.)doc")
+    nb::class_<BoundText>(m, "Text",
+                          "A linear model behind a vectorizer of texts, from strings to scores. Threads may share it.")
+        .def(nb::init<const Described&>(), "described"_a)
+        .def("scores", &BoundText::scores, "texts"_a, "n_threads"_a = 1,
+             "Return scores (n_texts, n_outputs), and bounds of their distance to scikit-learn's; NaN for what it must "
+             "be asked.")
         .def("prefixes", &BoundText::prefixes, "texts"_a, "looks"_a, "block"_a = 0, "n_threads"_a = 1,
-             nb::sig("def prefixes(self, texts: list[typing.Any], looks: numpy.typing.NDArray[numpy.int64], "
-                     "block: int = 0, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
-             R"doc(Return scores of parts of texts, (n_texts, n_looks + 1, n_outputs).
-
-Look t scores the tokens that end in the first ``looks[t]`` bytes of the text, as it is in lower case, without accents,
-and, for slices of characters, with one blank for several. With a block, in bytes, it scores those of the first
-``looks[t] / block`` blocks in the order 0, the middle, the quarters, the eighths, ...: of such as begin there, moved to
-the beginnings of words, and no token reaches from one block to the next. The last scores and their bounds, (n_texts,),
-are those of `scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0,
-and so have the scores, for looks at the end of a text and behind it.)doc")
+             "Return scores of parts of texts (n_texts, n_looks + 1, n_outputs), bounds of the last, and characters "
+             "read.")
         .def_prop_ro("same_bits", &BoundText::same_bits,
                      "Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.")
         .def("counts", &BoundText::counts, "text"_a,
-             nb::sig("def counts(self, text: str) -> "
-                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
              "Return the columns that a text has, ascending, and how often (hashing: the sum of the signs).")
-        .def("tokens", &BoundText::tokens, "text"_a, nb::sig("def tokens(self, text: str) -> list[str]"),
+        .def("tokens", &BoundText::tokens, "text"_a,
              "Return the tokens of a text as ``vectorizer.build_analyzer()`` does, in its order.");
 }
 

@@ -9,7 +9,7 @@ namespace wald::bindings {
 // order of their columns, and at last the intercept of the last part.
 class TextUnion {
 public:
-    explicit TextUnion(const nb::list& parts) {
+    explicit TextUnion(const nb::typed<nb::list, BoundText>& parts) {
         const nb::tuple all(parts);  // a list may change
         require(all.size() >= 1, "a union needs parts");
         for (const nb::handle each : all) {
@@ -27,9 +27,8 @@ public:
         }
     }
 
-    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> scores(const nb::list& given,
-                                                                                      int n_threads) {
-        nb::list texts;  // the same for all parts
+    Tuple<Made<double>, Made<double>> scores(const Objects& given, int n_threads) {
+        Objects texts;  // the same for all parts
         for (const nb::handle text : nb::tuple(given)) texts.append(text);
         const std::size_t n = texts.size(), n_outputs = static_cast<std::size_t>(parts_[0]->spec().n_outputs);
         auto found = new_array<double>({n, n_outputs});
@@ -44,7 +43,7 @@ public:
                                : same_bits_ ? 0
                                             : sizes[i].bound(bias_);
         }
-        return {found, errors};
+        return tuple_of(found, errors);
     }
     bool same_bits() const { return same_bits_; }
 
@@ -58,17 +57,9 @@ private:
 inline void bind_text_union(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<TextUnion>(m, "TextUnion",
-                          R"doc(A linear model behind several vectorizers of the same texts. Threads may share it.
-
-Parameters
-----------
-parts : list of Text
-    In the order of their columns, each with its own columns' weights. The intercept is that of the last one; it is 0
-    in the others.)doc")
-        .def(nb::init<const nb::list&>(), "parts"_a, nb::sig("def __init__(self, parts: list[Text]) -> None"))
+                          "A linear model behind several vectorizers of the same texts. Threads may share it.")
+        .def(nb::init<const nb::typed<nb::list, BoundText>&>(), "parts"_a)
         .def("scores", &TextUnion::scores, "texts"_a, "n_threads"_a = 1,
-             nb::sig("def scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
-                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
              "Return scores and bounds of their distance to scikit-learn's, as `Text.scores` does.")
         .def_prop_ro("same_bits", &TextUnion::same_bits,
                      "Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.");

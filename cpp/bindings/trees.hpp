@@ -7,11 +7,7 @@
 namespace wald::bindings {
 
 inline void check_order(std::span<const std::int64_t> order, std::int64_t n_trees) {
-    std::vector<bool> seen(static_cast<std::size_t>(n_trees));
-    for (const std::int64_t t : order) {
-        if (t < 0 || t >= n_trees || seen[t]) throw nb::value_error("order must name trees, each once");
-        seen[t] = true;
-    }
+    require_order(order, n_trees, "order must name trees, each once");
 }
 
 inline Model tree_model(nb::handle terms, const Longs& order) {
@@ -49,41 +45,24 @@ inline Model reordered(const Model& model, Longs order) {
     return {packed, packed};
 }
 
-inline nb::object leaves(const Model& model, BoundRows& b, int n_threads) {
+inline Made<std::int32_t> leaves(const Model& model, BoundRows& b, int n_threads) {
     require(model.trees != nullptr, "only tree ensembles have leaves");
     check_rows(b, model.packed->shape());
-    for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "leaves need every column");
+    b.require_columns("leaves need every column");
     auto found =
         new_array<std::int32_t>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(model.n_terms())});
-    {
-        const Unlocked unlocked;
-        const Rows rows = b.view();
-        model.trees->leaves(b.set(rows, n_threads), found.data());
-    }
-    return nb::cast(found);
+    b.unlocked(n_threads, [&](const RowSet& set) { model.trees->leaves(set, found.data()); });
+    return found;
 }
 
 inline void bind_trees(nb::class_<Model>& model) {
     using namespace nb::literals;
     model.def_static("trees", &tree_model, "terms"_a, "order"_a.noconvert(),
-                     R"doc(Pack a tree ensemble.
-
-Parameters
-----------
-terms : object
-    The attributes of `wald.models.TreeTerms`, whose `trees` has those of `wald.models.Trees`.
-order : int64 ndarray
-    The trees of early stages, in the plan's order.)doc");
+                     "Pack the attributes of a `wald.models.TreeTerms`, with an order of the trees of early stages.");
     model.def("reordered", &reordered, "order"_a.noconvert(),
               "Return the same tree ensemble with another order of its early stages' trees; nothing is packed again.");
     model.def("leaves", &leaves, "rows"_a, "n_threads"_a,
-              nb::sig("def leaves(self, rows: Rows, n_threads: int) -> numpy.typing.NDArray[numpy.int32]"),
-              R"doc(Find the leaf of each tree, in the order of the early stages.
-
-Returns
--------
-int32 ndarray of shape (n_rows, n_terms)
-    Of leaves with the same value, one may stand for all.)doc");
+              "Find the leaf of each tree (n_rows, n_terms); of leaves with the same value, one may stand for all.");
 }
 
 }  // namespace wald::bindings

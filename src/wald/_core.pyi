@@ -1,10 +1,9 @@
 """The compiled engine. Written by `make stub`: edit the bindings in cpp/bindings instead."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy
-import numpy.typing
 from numpy.typing import NDArray
 
 EARLY: int = 0
@@ -58,23 +57,7 @@ class Rows:
         self, numbers: Sequence[int], arrays: list[Any], lines: NDArray[numpy.int64] | None = None
     ) -> tuple[list[str], list[int]]:
         """
-        Add columns that lie apart.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-            Numbers of the columns.
-        arrays : list
-            For each column a 1-D array; with `lines`, a 2-D array that has it as a row.
-        lines : int64 ndarray, default=None
-            Number of the row of each array.
-
-        Returns
-        -------
-        dtypes : list of str
-            Dtypes of the columns that were added.
-        others : list of int
-            Places in `arrays` of what is no NumPy array, has another dtype, or is not aligned: not added.
+        Add columns, 1-D arrays or lines of 2-D arrays: dtypes of what was added, and places of what is not read in place.
         """
 
     @staticmethod
@@ -110,68 +93,69 @@ class Ranges:
 
 class Keys:
     """
-    The known categories of a column. Threads may share it.
-
-    Parameters
-    ----------
-    known : list of str, or ndarray of float64 or int64
-        Distinct, without NaN.
-    plain : callable
-        From an object that is neither None nor of the types str, float, int and bool, to one of these that equals it;
-        to Ellipsis for pandas.NA, and to None for anything that equals no category.
+    The known categories of a column; ``plain`` turns other objects into a str, float, int, Ellipsis or None.
     """
 
-    def __init__(self, known: list[str] | NDArray[Any], plain: Callable[[Any], Any]) -> None: ...
-    def state_of(self, value: Any) -> int:
+    def __init__(self, known: Any, plain: Callable[[Any], Any]) -> None: ...
+    def state_of(self, value: object | None) -> int:
         """Number of the category that an object equals, or of what else it is."""
 
 class Lookup:
     """
     The values of the states of a column's cells, chunk by chunk, as `wald.sources.cells` has them.
-
-    ``null`` is the state of cells that are missing: those whose bit, counted from ``first_bit``, is not set.
-
-    Parameters
-    ----------
-    keys : Keys
-    values : ndarray of shape (n_states,)
-        Value of each state: uint8, int32, float32 or float64.
-    refused : ndarray of shape (n_states,)
-        Whether a state is refused.
-    n_rows : int
-        Number of all cells.
     """
 
     def __init__(self, keys: Keys, values: NDArray[Any], refused: NDArray[numpy.bool_], n_rows: int) -> None: ...
     def texts(
-        self, n: int, first: int, width: int, offsets: Any, data: Any, bits: Any, first_bit: int, null: int
+        self,
+        n: int,
+        first: int,
+        width: int,
+        offsets: object | None,
+        data: object | None,
+        bits: object | None,
+        first_bit: int,
+        null: int,
     ) -> None:
         """
         Add n texts, whose offsets of 4 or 8 bytes begin with number ``first``.
         """
 
     def views(
-        self, n: int, first: int, views: Any, data: tuple[Any, ...], bits: Any, first_bit: int, null: int
+        self,
+        n: int,
+        first: int,
+        views: object | None,
+        data: tuple[Any, ...],
+        bits: object | None,
+        first_bit: int,
+        null: int,
     ) -> None:
         """Add n texts, whose views of 16 bytes begin with number ``first``."""
 
-    def objects(self, values: Any) -> None:
+    def objects(self, values: object) -> None:
         """Add Python's objects, which an array of one axis holds."""
 
-    def wide(self, values: Any) -> None:
+    def wide(self, values: object) -> None:
         """Add the texts of NumPy's array of one axis."""
 
-    def numbers(self, values: NDArray[Any], bits: Any, first_bit: int, null: int) -> None:
+    def numbers(self, values: NDArray[Any], bits: object | None, first_bit: int, null: int) -> None:
         """Add numbers of bool, integers, float32 or float64."""
 
     def codes(
-        self, codes: NDArray[Any], entries: NDArray[numpy.int32], lowest: int, bits: Any, first_bit: int, null: int
+        self,
+        codes: NDArray[Any],
+        entries: NDArray[numpy.int32],
+        lowest: int,
+        bits: object | None,
+        first_bit: int,
+        null: int,
     ) -> None:
         """
         Add codes of entries, whose states are given; the first of them is that of the code ``lowest``.
         """
 
-    def result(self, rows: NDArray[numpy.int64] | None = None) -> tuple[NDArray[Any], int]:
+    def result(self, rows: NDArray[numpy.int64] | None = None) -> tuple[Any, int]:
         """
         The values of some cells, or of all, and the place of the first that is refused, or -1.
         """
@@ -183,14 +167,7 @@ class Lookup:
 
 class LateRows:
     """
-    Columns whose cells are read when a row needs them, if it does.
-
-    Parameters
-    ----------
-    n_rows : int
-    columns : list
-        For each column an array of numbers or of booleans, or a `Lookup`; None for a column that no call reads. They are
-        kept alive, and not copied. Do not write into them meanwhile.
+    Columns, arrays of numbers or `Lookup`s, whose cells are read when a row needs them.
     """
 
     def __init__(self, n_rows: int, columns: list[Any]) -> None: ...
@@ -201,36 +178,11 @@ def interpolated(
 ) -> NDArray[numpy.float64]:
     """
     References of numbers among quantiles: the mean of NumPy's `interp` upwards and downwards.
-
-    Parameters
-    ----------
-    values : float32 or float64 ndarray of shape (n,)
-    quantiles : float64 ndarray of shape (n_quantiles,)
-        Ascending, at least three.
-    references : float64 ndarray of shape (n_quantiles,)
-
-    Returns
-    -------
-    float64 ndarray of shape (n,)
-        NaN where a value is NaN, or where a slope is no finite number.
     """
 
-def splines(values: NDArray[Any], knots: NDArray[numpy.float64], degree: int) -> NDArray[Any]:
+def splines(values: NDArray[Any], knots: NDArray[numpy.float64], degree: int) -> Any:
     """
-    B-splines of each column, constant beyond its outer knots, with the bits of SciPy's `BSpline`.
-
-    Parameters
-    ----------
-    values : float32 or float64 ndarray of shape (n_rows, n_columns)
-    knots : float64 ndarray of shape (n_columns, n_knots)
-        Ascending; with those beyond the first and the last number, `degree` on each side.
-    degree : int
-        1 to 5.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns * (n_knots - degree - 1))
-        In the dtype of the values; zeros where a value is NaN.
+    B-splines (n_rows, n_columns * (n_knots - degree - 1)) of each column, with the bits of SciPy's `BSpline`.
     """
 
 class Model:
@@ -239,37 +191,7 @@ class Model:
     @staticmethod
     def kernel(described: dict[str, Any]) -> Model:
         """
-        Pack a kernel machine.
-
-        Parameters
-        ----------
-        described : dict
-            With the following entries:
-
-            kernel : {"rbf", "poly", "sigmoid"}
-            gamma, coef0 : float
-            degree : int
-            vectors : float64 ndarray of shape (n_vectors, n_kept)
-            landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
-                Numbered from n_vectors on.
-            order : int64 ndarray of shape (n_terms,)
-                The vector or landmark of every term, in the plan's order.
-            linear : uint8 ndarray of shape (n_terms,)
-                1 where the term is the plain dot product.
-            coef : float64 ndarray of shape (n_outputs, n_terms)
-            intercept : float64 ndarray of shape (n_outputs,)
-            n_features : int
-                Number of features of a raw row.
-            kept : int32 ndarray of shape (n_kept,) or None
-                The features that `vectors` has, ascending; None: all.
-            scale, shift : float64 ndarray of shape (n_features,) or None
-                A raw value becomes ``x * scale + shift`` first.
-            scaling_magnitude : float
-                Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
-            fill : float64 ndarray of shape (n_features,) or None
-                Stands in for NaN, after scale and shift.
-            single : bool
-                Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.
+        Pack a kernel machine: fields of KernelMachineSpec and KernelParams in the core, and whether it is `single`.
         """
 
     @staticmethod
@@ -284,53 +206,19 @@ class Model:
         depth: float,
     ) -> Model:
         """
-        Pack a linear model, which is always evaluated in float64.
-
-        Parameters
-        ----------
-        order : int32 ndarray
-            The columns that early stages read, in the plan's order.
-        coef : float64 ndarray of shape (n_outputs, n_features)
-            In the features' own order.
-        intercept : float64 ndarray of shape (n_outputs,)
-        fill : float64 ndarray of shape (n_features,) or None
-            Stands in for NaN.
-        magnitude : float64 ndarray of shape (n_features,)
-            ``|x| @ magnitude + bias_magnitude`` bounds the magnitudes of all numbers that the wrapped model adds.
-        bias_magnitude : float
-        depth : float
-            Largest number of roundings that a value goes through in the wrapped model.
+        Pack a linear model, which is always evaluated in float64; see LinearModelSpec in the core.
         """
 
     def scores(
         self, rows: Rows, working: float, n_threads: int, single: bool = False
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
         """
-        Compute full scores and their error bounds.
-
-        Parameters
-        ----------
-        rows : Rows
-        working : float
-            Unit roundoff of the arithmetic in which the wrapped model computes.
-        n_threads : int
-        single : bool, default=False
-            Compute in float32, for a kernel machine that was packed so.
-
-        Returns
-        -------
-        scores : float64 ndarray of shape (n_rows, n_outputs)
-            NaN where a row is not finite.
-        errors : float64 ndarray of shape (n_rows,)
-            How far any score may be from the wrapped model's own.
+        Compute full scores (n_rows, n_outputs), NaN where a row is not finite, and bounds of their errors (n_rows,).
         """
 
-    def scores_of_one(self, x: Any) -> float | list[float] | None:
+    def scores_of_one(self, x: object | None) -> Any:
         """
-        Compute the full scores of one row.
-
-        None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row that
-        is not finite.
+        Compute the full scores of one row in a 1-D array; None for what is not read in place, or not finite.
         """
 
     def values(self, rows: Rows, n_threads: int) -> NDArray[numpy.float64]:
@@ -353,14 +241,7 @@ class Model:
     @staticmethod
     def trees(terms: object, order: NDArray[numpy.int64]) -> Model:
         """
-        Pack a tree ensemble.
-
-        Parameters
-        ----------
-        terms : object
-            The attributes of `wald.models.TreeTerms`, whose `trees` has those of `wald.models.Trees`.
-        order : int64 ndarray
-            The trees of early stages, in the plan's order.
+        Pack the attributes of a `wald.models.TreeTerms`, with an order of the trees of early stages.
         """
 
     def reordered(self, order: NDArray[numpy.int64]) -> Model:
@@ -370,59 +251,18 @@ class Model:
 
     def leaves(self, rows: Rows, n_threads: int) -> NDArray[numpy.int32]:
         """
-        Find the leaf of each tree, in the order of the early stages.
-
-        Returns
-        -------
-        int32 ndarray of shape (n_rows, n_terms)
-            Of leaves with the same value, one may stand for all.
+        Find the leaf of each tree (n_rows, n_terms); of leaves with the same value, one may stand for all.
         """
 
     @staticmethod
     def columns(described: dict[str, Any]) -> Model:
         """
-        Pack a sum of functions of raw columns, which is always evaluated in float64.
-
-        Parameters
-        ----------
-        described : dict
-            With the following entries:
-
-            order : int64 ndarray
-                The terms that early stages read, in the plan's order: ``column * n_outputs + output``.
-            intercept : float64 ndarray of shape (n_outputs,)
-            weight, at_nan : float64 ndarray of shape (n_outputs, n_columns)
-                A number x adds ``weight * x``, a NaN `at_nan`; a row is refused where `at_nan` is not finite.
-            n_states : int64 ndarray of shape (n_columns,)
-                Number of states of each column; 0: it holds numbers.
-            table : float64 ndarray of shape (n_states.sum(), n_outputs)
-                What each state adds; a row is refused where this is not finite.
-            magnitude, nan_magnitude : float64 ndarray of shape (n_columns,)
-                ``magnitude * |x|``, or `nan_magnitude` at NaN, bounds what the wrapped model adds up for a number.
-            table_magnitude : float64 ndarray of shape (n_states.sum(),)
-                The same for each state.
-            bias_magnitude : float
-                The same for what does not depend on the row.
-            depth : float
-                Largest number of roundings that a value goes through in the wrapped model.
+        Pack a sum of functions of raw columns; the entries are the fields of ColumnModelSpec in the core.
         """
 
 class Engine:
     """
-    A packed model with stages, readouts and thresholds. Never changes; threads may share it.
-
-    Parameters
-    ----------
-    model : Model
-    decided : object
-        What `wald.engine.Decided` says: `tie_margin`, and `decision` with the attributes of `wald.outputs.Labels`.
-    stages : object
-        The attributes of `wald.engine.Stages`. Its `passes` and `race` are read where there are `sums`.
-    low, high : float64 ndarray of shape (n_stages,)
-        The decision ``"sign"``: a row leaves when its score is below `low` or above `high`. All others: when its
-        confidence is above `high`.
-    costs : float64 ndarray of shape (n_stages + 1,), default=None
-        What a row pays that leaves at each stage, and last one that does not; None: nothing.
+    A packed model with stages and thresholds, as `wald.engine` describes them. Threads may share it.
     """
 
     def __init__(
@@ -441,88 +281,34 @@ class Engine:
 
     @overload
     def predict(
-        self, rows: Rows, n_stages: int, at_end: Literal["full", "answer", "pending"], working: float, n_threads: int
-    ) -> tuple[NDArray[Any], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
+        self, rows: Rows, n_stages: int, at_end: str, working: float, n_threads: int
+    ) -> tuple[Any, NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
         """
-        Answer rows.
-
-        Parameters
-        ----------
-        rows : Rows
-        n_stages : int
-            Early stages that may be used.
-        at_end : {"full", "answer", "pending"}
-            The answer to rows that no stage decides: the full model's, the last stage's own, or
-            the status `PENDING`.
-        working : float
-            Unit roundoff of the arithmetic in which the wrapped model computes.
-        n_threads : int
-
-        Returns
-        -------
-        answers : int32 or float64 ndarray of shape (n_rows,), or (n_rows, n_outputs)
-            Indices of labels; 0 for rows without one. Where values have a tolerance, scores: estimates of the rows that
-            leave early; NaN for rows without one.
-        stages : int32 ndarray of shape (n_rows,)
-            Where a row left; the number of all early stages when it did not.
-        paid : float64 ndarray of shape (n_rows,)
-            The cost of this stage, less 1 for each of its terms that the row did without.
-        status : uint8 ndarray of shape (n_rows,)
-            `EARLY`, `FULL` or `OUT_OF_BUDGET`; or for rows without a label, `HANDED_OVER`, `PENDING` or `NOT_FINITE`.
+        Answer rows by at most n_stages: codes or scores, stages, costs and statuses, as `wald.engine.Ledger` has them.
         """
 
     @overload
     def predict(
-        self,
-        rows: LateRows,
-        n_stages: int,
-        at_end: Literal["full", "answer", "pending"],
-        working: float,
-        n_threads: int,
-    ) -> tuple[NDArray[Any], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
+        self, rows: LateRows, n_stages: int, at_end: str, working: float, n_threads: int
+    ) -> tuple[Any, NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
         """
         Answer rows in the same way, reading the cells of those that need them.
-
-        Raises
-        ------
-        ValueError
-            If the memory of a column is not what its container says, or holds an object of an unusual type.
         """
 
-    def predict_one(
-        self, x: NDArray[Any], n_stages: int, at_end: Literal["full", "answer", "pending"], working: float
-    ) -> tuple[Any, int, float, int]:
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: str, working: float) -> tuple[Any, int, float, int]:
         """
         Answer one row, a 1-D array, as `predict` does: code or score, stage, cost and status.
         """
 
     def trace(self, rows: Rows, n_threads: int) -> Any:
         """
-        Evaluate every row at every early stage; no row leaves.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_stages) or (n_rows, n_stages, n_outputs), or a tuple of two
-            One output, or several with a tolerance: scores. Several others: codes (int32) and confidence. Scores and confidence are float32 if
-            `single`, otherwise float64.
+        Scores of all rows at every early stage, (n_rows, n_stages[, n_outputs]), or codes and confidence; none leaves.
         """
 
     @overload
     def decide(self, scores: NDArray[numpy.float32], error: float) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint8]]:
         """
-        Turn the wrapped model's own full scores into codes.
-
-        Parameters
-        ----------
-        scores : float32 or float64 ndarray of shape (n_rows, n_outputs)
-        error : float
-            How far each score may be off.
-
-        Returns
-        -------
-        codes : int32 ndarray of shape (n_rows,)
-        status : uint8 ndarray of shape (n_rows,)
-            `FULL`; `HANDED_OVER` where scores within the error, or within the engine's tie margin, give another label.
+        Codes and statuses of the wrapped model's own full scores, each of which may be off by ``error``.
         """
 
     @overload
@@ -540,99 +326,43 @@ class Engine:
 class FixedCalls:
     """
     An engine whose calls are always the same, for rows in arrays. Threads may share it.
-
-    Parameters
-    ----------
-    engine : Engine
-    n_stages : int
-    at_end : {"full", "answer", "pending"}
-    working : sequence of three floats
-        As for `Engine.predict`, for rows of float32, float64 and uint8.
-    labels : tuple
-        The label of each code.
     """
 
     def __init__(
         self, engine: Engine, n_stages: int, at_end: str, working: Sequence[float], labels: tuple[Any, ...]
     ) -> None: ...
-    def label(self, x: Any, with_cost: bool) -> Any:
+    def label(self, x: object | None, with_cost: bool) -> Any:
         """
-        Return the label of a row, or its score where values have a tolerance; or a tuple of this and its cost.
-
-        None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row
-        that is left without a label.
+        Return the label or score of a row in a 1-D array, or this and its cost; None for what is not answered here.
         """
 
-    def decided(self, X: Any) -> tuple[int, int, float, int] | None:
+    def decided(self, X: object | None) -> tuple[Any, int, float, int] | None:
         """
         Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.
         """
 
-    def codes(self, X: Any, n_threads: int) -> tuple[NDArray[numpy.int32], NDArray[numpy.int64]] | None:
+    def codes(self, X: object | None, n_threads: int) -> tuple[NDArray[numpy.int32], NDArray[numpy.int64]] | None:
         """
         Codes of all rows of a 2-D array, and the numbers of those that are handed over, whose code is 0; None if it does not read the array in place, or refuses a row.
         """
 
 class Record:
     """
-    Single rows that are dicts, read and answered by an engine. Threads may share it.
-
-    Parameters
-    ----------
-    names : list of str
-        All names that a dict must have.
-    described : list of dict
-        What is written to the columns of the model, each with the following entries:
-
-        name : int
-            Number of the name whose value is read.
-        written : int64 ndarray of shape (n_written,)
-            Columns that are written.
-        keys : Keys or None
-            None for numbers.
-        edges : float64 ndarray or None
-            Ascending; the state of a number is how many of them it exceeds, after the steps. None for other numbers.
-        reaches : bool
-            Whether a number that equals an edge counts as above it.
-        booleans : bool
-            Whether True and False are read as 1 and 0; if not, the dict is left to others.
-        rows : int64 ndarray of shape (n_states,)
-            Row of `values` for each state of the keys; below 0 where the dict is left to others.
-        values : float64 ndarray of shape (n_rows, n_written)
-        noted : int64 ndarray
-            States at which `note` is called.
-        note : callable or None
-            note(name), with the number of the name.
-        steps : list of (str, float)
-            What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
-    width : int
-        Number of columns of the model.
-    answers : FixedCalls
+    Single rows that are dicts, read as `described` says and answered by an engine. Threads may share it.
     """
 
     def __init__(self, names: list[str], described: list[dict[str, Any]], width: int, answers: FixedCalls) -> None: ...
-    def label(self, x: Any, with_cost: bool) -> Any:
+    def label(self, x: object | None, with_cost: bool) -> Any:
         """
         Return the label of a row, or a tuple of label and cost; None for what others must read.
         """
 
-    def decided(self, x: Any) -> tuple[int, int, float, int] | None:
+    def decided(self, x: object | None) -> tuple[Any, int, float, int] | None:
         """Code, stage, cost and status of a row, or None in the same cases."""
 
 class RecordScores:
     """
-    Single rows that are dicts, read and scored in full. Threads may share it.
-
-    Parameters
-    ----------
-    names, described, width
-        As for `Record`.
-    model : Model or None, default=None
-        Whose full scores are wanted.
-    coef : float64 ndarray of shape (n_outputs, width), or None, default=None
-    intercept : float64 ndarray of shape (n_outputs,), or None, default=None
-        In place of a model: the products of a row and `coef` are added up in the order of the columns, and then the
-        intercept.
+    Single rows that are dicts, read as for `Record` and scored in full by a model, or by coef and intercept.
     """
 
     def __init__(
@@ -644,12 +374,12 @@ class RecordScores:
         coef: NDArray[numpy.float64] | None = None,
         intercept: NDArray[numpy.float64] | None = None,
     ) -> None: ...
-    def values(self, x: Any) -> NDArray[numpy.float64] | None:
+    def values(self, x: object | None) -> NDArray[numpy.float64] | None:
         """
         Return the columns of a row, (1, width); None for what others must read.
         """
 
-    def scores(self, x: Any) -> NDArray[numpy.float64] | None:
+    def scores(self, x: object | None) -> NDArray[numpy.float64] | None:
         """
         Return the full scores of a row, (1, n_outputs); None for what others must read, and if one is not finite.
         """
@@ -681,12 +411,7 @@ class ChainGroup:
         """Number of features."""
 
 class Chain:
-    """
-    Weights of a linear chain, and inference with them; pickles.
-
-    Bit k of ``states`` (parts,) tells whether a part has costly group k. ``chosen`` names the sequences to answer for, in
-    order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without costly groups, as from `scores`.
-    """
+    """Weights of a linear chain, and inference with them; pickles."""
 
     def __init__(self, n_labels: int, sizes: Sequence[int], own: bool) -> None: ...
     def scores(
@@ -826,9 +551,6 @@ def hash_names(
 ) -> tuple[NDArray[numpy.float32], NDArray[numpy.int32], NDArray[numpy.int64]]:
     """
     Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
-
-    A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
-    turns a part that holds other types into a dict.
     """
 
 def name_columns(
@@ -841,15 +563,6 @@ def name_columns(
 class ChainTagger:
     """
     Labels of sequences of parts by name, in one call. Threads may share it.
-
-    Parameters
-    ----------
-    chain : Chain
-        Of one group, which has the columns that names are hashed to.
-    labels : list
-        The objects that answers are made of.
-    numbers, flatten
-        As those of `hash_names`.
     """
 
     def __init__(
@@ -862,40 +575,6 @@ class ChainTagger:
 
     def predict_one(self, sequence: Any) -> list[Any] | None:
         """Labels of one sequence, or None."""
-
-class Forest:
-    """
-    Sums of regression trees, for finite rows.
-
-    Parameters
-    ----------
-    base : float
-        The number to which the trees' values are added.
-    ends : int64 ndarray of shape (n_trees + 1,)
-        Tree t has the nodes ``ends[t]`` to ``ends[t + 1]``, the root first.
-    feature, left, right : int32 ndarray of shape (n_nodes,)
-        Children are indices within the tree; both are 0 at a leaf.
-    threshold, value : float64 ndarray of shape (n_nodes,)
-        A row goes left where its feature is at most the threshold.
-    n_features : int
-    """
-
-    def __init__(
-        self,
-        *,
-        base: float,
-        ends: NDArray[numpy.int64],
-        feature: NDArray[numpy.int32],
-        threshold: NDArray[numpy.float64],
-        left: NDArray[numpy.int32],
-        right: NDArray[numpy.int32],
-        value: NDArray[numpy.float64],
-        n_features: int,
-    ) -> None: ...
-    def __call__(self, rows: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
-        """
-        Sums (n,) for rows (n, n_features) in C order; the values of the trees are added in their order.
-        """
 
 class Treebank:
     """The text of a CoNLL file and the positions of its words."""
@@ -976,10 +655,7 @@ class ParserModel:
         self, treebank: Treebank, settings: dict[str, Any], n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], int]:
         """
-        Parse all sentences.
-
-        Returns heads, numbers of relations (none if the parser has not learned any), seconds (features, scores, decoding,
-        relations) and the number of arcs that groups scored.
+        Parse all sentences: heads, numbers of relations, seconds by work, and the number of arcs that were scored.
         """
 
     def arcs(self, treebank: Treebank, sentence: int, settings: dict[str, Any]) -> NDArray[numpy.int32]:
@@ -1083,13 +759,10 @@ def part_rows(
 ) -> NDArray[numpy.float32]:
     """
     Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.
-
-    ``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all parts.
-    Simple ones have no averages; then ``known`` has rows for all parts, too.
     """
 
 def part_chances(
-    forest: Forest,
+    odds: Model,
     known: NDArray[numpy.float32],
     state: NDArray[numpy.bool_],
     alone: NDArray[numpy.float32] | None,
@@ -1097,7 +770,7 @@ def part_chances(
     examples: NDArray[numpy.int64],
 ) -> NDArray[numpy.float64]:
     """
-    Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group.
+    Logarithms of the probabilities that log odds give for these rows; -inf for parts that lack no group.
     """
 
 def choose(
@@ -1110,25 +783,12 @@ def choose(
     costs: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.bool_], NDArray[numpy.bool_], NDArray[numpy.bool_]]:
     """
-    Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one.
-
-    Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K). And whether
-    each example buys something, and whether something is missing then.
+    Choose items above the threshold to buy (n_parts, K), and say who buys something, and who still lacks something.
     """
 
 class GroupRace:
     """
-    Early exit for the first places of groups of rows. Never changes; threads may share it.
-
-    Parameters
-    ----------
-    model : Model
-        A tree ensemble with one output, packed in the order of the stages.
-    stages : object
-        The attributes of `wald.engine.Stages`, with running sums. Each stage is a pass.
-    usual : float64 ndarray of shape (n_stages,)
-        Usual error of each stage's estimates. That of a row is this times the root of its variance, at least
-        `least_variance`, if the readouts have a spread.
+    Early exit for the first places of groups of rows; see GroupRace in the core. Threads may share it.
     """
 
     def __init__(self, model: Model, stages: object, usual: NDArray[numpy.float64]) -> None: ...
@@ -1136,49 +796,14 @@ class GroupRace:
         self, rows: Rows, ends: NDArray[numpy.int64], k: int, q: float, n_threads: int
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32]]:
         """
-        Find the first rows of each group.
-
-        Parameters
-        ----------
-        rows : Rows
-            Group after group; `Rows.take` brings them into this order.
-        ends : int64 ndarray of shape (n_groups,)
-            Number of rows up to the end of each group.
-        k : int
-        q : float
-            A row leaves when its estimate lies more than q of its usual errors below the k-th best of its group.
-        n_threads : int
-
-        Returns
-        -------
-        scores : float64 ndarray of shape (n_rows,)
-            Full scores of rows that stay (NaN for refused values); for the others estimates, below those of their group.
-        stages : int32 ndarray of shape (n_rows,)
-            Where a row left; `n_stages` if it stayed.
+        Scores and stages of rows, group after group, where the first k of each group are wanted.
         """
 
     def rank_within(
         self, rows: Rows, ends: NDArray[numpy.int64], k: int, q: float, trees: float, seconds: float, n_threads: int
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.uint8]]:
         """
-        The same within limits, which may end a race before all is decided.
-
-        Parameters
-        ----------
-        rows, ends, k, q, n_threads
-            As for `rank`.
-        trees : float
-            Trees that a row of a group may take, on average over the rows of the group. The first stage is always taken.
-        seconds : float
-            That a group may take.
-
-        Returns
-        -------
-        scores, stages
-            As from `rank`; the best undecided rows are evaluated in full while the limits allow it.
-        undecided : uint8 ndarray of shape (n_rows,)
-            1 for rows that neither left nor were evaluated in full: they have the last stage that they took, and scores between
-            those of the rows that stayed and of those that left.
+        The same, and 1 for undecided rows, within trees for each row on average, and seconds for each group.
         """
 
     def trace(self, rows: Rows, n_threads: int) -> tuple[NDArray[numpy.float32], NDArray[numpy.float32]]:
@@ -1191,20 +816,7 @@ class GroupRace:
         """Number of early stages."""
 
 class OnlineLearner:
-    """
-    A binary online learner of features, with its boundaries.
-
-    Parameters
-    ----------
-    settings : dict
-        With the entries
-
-        n_features, average_from, budget, warm_up, ring, unit, line_offset, seed : int
-        rate, width, target, audit_rate : float
-        rule, attention, order, variance, error : str
-        single, intercept, average, watch_all : bool
-        costs : float64 ndarray of shape (n_features,) or None
-    """
+    """A binary online learner of features, with its boundaries."""
 
     def __init__(self, settings: dict[str, Any]) -> None: ...
     def answer(self, average: bool) -> tuple[NDArray[numpy.float64], float]:
@@ -1262,10 +874,7 @@ class OnlineLearner:
         skips_unchanged: bool = False,
     ) -> float:
         """
-        Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
-
-        ``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
-        skipped.
+        Run one epoch, in the rows' order or shuffled by a seed; return the losses' sum. See `online::Labels`.
         """
 
     def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
@@ -1281,11 +890,6 @@ class Stumps:
 class BoostingLearner:
     """
     A binary online learner of the votes of weak hypotheses, with its boundaries.
-
-    Parameters
-    ----------
-    settings : dict
-        With the entries that `OnlineLearner` takes, and `negligible`, a float.
     """
 
     def __init__(self, settings: dict[str, Any]) -> None: ...
@@ -1345,10 +949,7 @@ class BoostingLearner:
         skips_unchanged: bool = False,
     ) -> float:
         """
-        Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
-
-        ``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
-        skipped.
+        Run one epoch, in the rows' order or shuffled by a seed; return the losses' sum. See `online::Labels`.
         """
 
     def judge(
@@ -1393,59 +994,19 @@ def shuffled(n: int, seed: int) -> NDArray[numpy.int64]:
 class Text:
     """
     A linear model behind a vectorizer of texts, from strings to scores. Threads may share it.
-
-    Parameters
-    ----------
-    described : dict
-        analyzer : {"word", "char", "char_wb"}
-        lowercase : bool
-        strip_accents : {None, "ascii", "unicode"}
-        token : tuple
-            ``("word", k)``: the longest runs of letters, digits and underscores, of at least k characters; or
-            ``("space", 1)``: what is between white space. For words only.
-        stop_words : list of str
-        ngram_range : tuple of two ints
-        vocabulary : list of str, or None
-        ids : int64 array, or None
-            The column of each string of ``vocabulary``.
-        hashing : dict, or None
-            ``n_features`` and ``alternate_sign``, in place of a vocabulary.
-        binary, sublinear_tf : bool
-        idf : float64 array of shape (n_features,), or None
-        norm : {None, "l1", "l2"}
-        weight : float
-            By which all values are multiplied at last.
-        single : bool
-            Whether the vectorizer's dtype is float32.
-        coef : float64 or float32 array of shape (n_outputs, n_features)
-        intercept : float64 or float32 array of shape (n_outputs,)
-            In the dtypes of the model, which its sums have as well.
-        coef_bound : float64 array of the shape of coef, or None
-            Bounds of the summands where ``coef`` is not what the model itself multiplies with: scores are then near its
-            own, not the same.
     """
 
     def __init__(self, described: dict[str, Any]) -> None: ...
     def scores(self, texts: list[Any], n_threads: int = 1) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
         """
-        Return scores of shape (n_texts, n_outputs), and bounds of their distance to scikit-learn's, (n_texts,).
-
-        A score is NaN, and its bound infinite, where scikit-learn must be asked: for what is no str, a str with lone
-        surrogates, or a text of 2 GB.
+        Return scores (n_texts, n_outputs), and bounds of their distance to scikit-learn's; NaN for what it must be asked.
         """
 
     def prefixes(
         self, texts: list[Any], looks: NDArray[numpy.int64], block: int = 0, n_threads: int = 1
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:
         """
-        Return scores of parts of texts, (n_texts, n_looks + 1, n_outputs).
-
-        Look t scores the tokens that end in the first ``looks[t]`` bytes of the text, as it is in lower case, without accents,
-        and, for slices of characters, with one blank for several. With a block, in bytes, it scores those of the first
-        ``looks[t] / block`` blocks in the order 0, the middle, the quarters, the eighths, ...: of such as begin there, moved to
-        the beginnings of words, and no token reaches from one block to the next. The last scores and their bounds, (n_texts,),
-        are those of `scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0,
-        and so have the scores, for looks at the end of a text and behind it.
+        Return scores of parts of texts (n_texts, n_looks + 1, n_outputs), bounds of the last, and characters read.
         """
 
     @property
@@ -1465,72 +1026,24 @@ class Text:
         """
 
 class TextPlan:
-    """
-    A plan for a `Text`: from strings to labels. Threads may share it.
-
-    At look t, the estimates are ``bias[t] + weights[t] * scores``, with the scores of `Text.prefixes`. A text leaves there
-    if the single estimate is below ``low[t]`` or above ``high[t]``, or if the best of several lies more than ``high[t]``
-    above the second. One that comes to its end is scored in full.
-
-    Parameters
-    ----------
-    text : Text
-    described : dict
-        looks : int64 array of shape (n_looks,)
-        block : int
-            As for `Text.prefixes`.
-        weights, bias : float64 arrays of shape (n_looks, n_outputs)
-        low, high : float64 arrays of shape (n_looks,)
-        n_stages : int
-            The stage of texts that no look decides.
-        reach : int
-            Number of looks at which single texts may leave.
-        cost : float or None
-            Cost of every text; None: the characters that were read.
-        threshold : float
-            A single score above it has the label 1; of several, the first of the largest wins.
-        tie_positive : bool
-        saturation, tie_margin : float
-            The wrapped model decides where a score is larger than the one, or as near to another label as the other.
-        error_factor, error_rest : float
-            Times the one and plus the other, the bounds of `Text.scores` are those of the wrapped model's scores.
-        labels : tuple
-            The label of each code.
-    """
+    """A plan for a `Text`: from strings to labels. Threads may share it."""
 
     def __init__(self, text: Text, described: dict[str, Any]) -> None: ...
     def decide(
         self, texts: list[Any], n_stages: int, ends: bool = False, n_threads: int = 1
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
         """
-        Decide texts by the first looks, or in full; with ``ends``, all that reach the last of these leave there.
-
-        Returns
-        -------
-        codes : int32 array of shape (n_texts,)
-        stages : int32 array of shape (n_texts,)
-            Where texts left. One that was read whole leaves at the first look at its end or behind that lets its label leave.
-        paid : float64 array of shape (n_texts,)
-        status : uint8 array of shape (n_texts,)
-            `HANDED_OVER` for texts that the wrapped model must label, or that cannot be read; the latter cost 0 characters.
+        Codes, stages, costs and statuses by the first looks, or in full; with ``ends``, texts leave at the last of these.
         """
 
-    def label(self, x: Any, with_cost: bool) -> Any:
+    def label(self, x: object | None, with_cost: bool) -> Any:
         """
-        Return the label of a text, or a tuple of label and cost.
-
-        None stands for everything but a str of at most 65 536 characters, and for a text that is left without a label.
+        Return the label of a text, or a tuple of label and cost; None for long texts, and for what is left without.
         """
 
 class TextUnion:
     """
     A linear model behind several vectorizers of the same texts. Threads may share it.
-
-    Parameters
-    ----------
-    parts : list of Text
-        In the order of their columns, each with its own columns' weights. The intercept is that of the last one; it is 0
-        in the others.
     """
 
     def __init__(self, parts: list[Text]) -> None: ...
@@ -1548,31 +1061,12 @@ class TextUnion:
 class NamedValues:
     """
     A linear model behind a DictVectorizer or a FeatureHasher, from Python's objects to scores. Threads may share it.
-
-    Parameters
-    ----------
-    described : dict
-        form : {"dict", "pair", "string"}
-            Whether a row is a dict, or a list of pairs of a name and a value, or a list of names whose values are 1.
-        separator : str
-            Between a name and a value that is a string: both together are a name of the value 1.
-        names : list of str, or None
-        ids : int64 array, or None
-            The column of each name.
-        hashing : dict, or None
-            ``n_features`` and ``alternate_sign``, in place of names. Values of one column are summed.
-        single : bool
-            Whether values are float32.
-        coef, intercept, coef_bound
-            As those of `Text`.
     """
 
     def __init__(self, described: dict[str, Any]) -> None: ...
     def scores(self, rows: list[Any]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
         """
-        Return scores of shape (n_rows, n_outputs), and bounds of their distance to scikit-learn's, (n_rows,).
-
-        A score is NaN, and its bound infinite, where scikit-learn must be asked.
+        Return scores (n_rows, n_outputs), and bounds of their distance to scikit-learn's; NaN for what it must be asked.
         """
 
     @property

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from wald import _core
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, FeatureGroup
 from wald.structured.policies.evidence import rows_of
-from wald.structured.policies.scores import BoostedTrees, LinearScore
+from wald.structured.policies.scores import BoostedTrees, LinearScore, packed, sums
 
 GROUPS = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1.0), FeatureGroup("all", cost=5.0)]
 
@@ -147,10 +146,10 @@ TREE = {
 
 
 def test_a_forest_by_hand():
-    forest = _core.Forest(**TREE)
+    forest = packed(**TREE)
     rows = np.array([[9, 0], [9, 1e-30], [9, -3]], dtype=np.float32)
-    assert forest(rows).tolist() == [-0.5, 1.5, -0.5]
-    assert forest(np.empty((0, 2), dtype=np.float32)).shape == (0,)
+    assert sums(forest, rows).tolist() == [-0.5, 1.5, -0.5]
+    assert sums(forest, np.empty((0, 2), dtype=np.float32)).shape == (0,)
 
 
 def ladder(n_leaves, right):
@@ -180,7 +179,7 @@ def test_a_tree_leads_to_each_of_its_leaves(right, n_leaves):
             node = tree["left" if x <= tree["threshold"][node] else "right"][node]
         found.append(node)
     assert len(set(found)) == n_leaves
-    assert _core.Forest(**tree)(rows).tolist() == found
+    assert sums(packed(**tree), rows).tolist() == found
 
 
 @pytest.mark.parametrize(
@@ -207,16 +206,14 @@ def test_a_tree_leads_to_each_of_its_leaves(right, n_leaves):
 )
 def test_forests_are_checked(change):
     with pytest.raises(ValueError):  # noqa: PT011
-        _core.Forest(**TREE | change)
+        packed(**TREE | change)
 
 
 def test_rows_of_a_forest_are_checked():
-    forest = _core.Forest(**TREE)
+    forest = packed(**TREE)
     for rows in (np.zeros((2, 3), dtype=np.float32), np.full((1, 2), np.nan, dtype=np.float32)):
         with pytest.raises(ValueError, match="rows"):
-            forest(rows)
-    with pytest.raises(TypeError):
-        forest(np.zeros((2, 2)))
+            sums(forest, rows)
 
 
 def test_a_linear_score_depends_on_the_row_alone():

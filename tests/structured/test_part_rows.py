@@ -12,7 +12,7 @@ import pytest
 from wald import _core
 from wald.structured.policies.driver import Allowance, choose
 from wald.structured.policies.evidence import counts, known_of, owner, parts_of, ranks, rows_of
-from wald.structured.policies.scores import BoostedTrees
+from wald.structured.policies.scores import BoostedTrees, packed
 
 
 def with_neighbours(values, ends):
@@ -116,9 +116,7 @@ def test_odds_far_from_even():
     none = np.array([0], dtype=np.int32)
     leaf = {"ends": np.array([0, 1]), "feature": none, "left": none, "right": none, "threshold": np.zeros(1)}
     for odds in (-800.0, -1.0, 0.0, 1.0, 30.0, 800.0):
-        forest = _core.Forest(
-            base=odds, value=np.zeros(1), n_features=15, **leaf
-        )  # 4 times 2 + 1 columns, and 3 places
+        forest = packed(base=odds, value=np.zeros(1), n_features=15, **leaf)  # 4 times 2 + 1 columns, and 3 places
         chance = -np.logaddexp(0, -odds)
         np.testing.assert_allclose(_core.part_chances(forest, *known), [chance, -np.inf, chance], rtol=1e-15)
 
@@ -148,7 +146,7 @@ ROWS = {
 
 
 NOTHING = np.array([0], dtype=np.int32)
-FOREST = _core.Forest(  # one leaf, for the rows above
+FOREST = packed(  # one leaf, for the rows above
     base=0.0, ends=np.array([0, 1]), feature=NOTHING, left=NOTHING, right=NOTHING, threshold=np.zeros(1),
     value=np.zeros(1), n_features=17,
 )  # fmt: skip

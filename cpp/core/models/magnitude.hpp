@@ -22,11 +22,8 @@ double largest(const std::byte* data, std::int64_t n, std::int64_t stride) {
     if (stride == static_cast<std::int64_t>(sizeof(T)))
         return kernels<T>().largest(reinterpret_cast<const T*>(data), n);
     double most = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-        T value;
-        std::memcpy(&value, data + i * stride, sizeof value);
-        most = larger(most, std::fabs(static_cast<double>(value)));
-    }
+    for (std::int64_t i = 0; i < n; ++i)
+        most = larger(most, std::fabs(static_cast<double>(loaded<T>(data + i * stride))));
     return most;
 }
 

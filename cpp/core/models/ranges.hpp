@@ -79,15 +79,6 @@ private:
         else return u8_;
     }
 
-    template <class Task>
-    static auto with_type(Dtype dtype, const Task& task) {
-        switch (dtype) {
-            case Dtype::f32: return task(float{});
-            case Dtype::f64: return task(double{});
-            default: return task(std::uint8_t{});
-        }
-    }
-
     // Whether one of n values lies outside: those of a row from its first feature on, or of column f.
     template <class T>
     bool any_in_row(const std::byte* data, std::int64_t n, std::int64_t stride) const {
@@ -121,8 +112,7 @@ private:
 
     template <class T>
     bool one(const std::byte* data, std::int64_t f) const {
-        T value;
-        std::memcpy(&value, data, sizeof value);
+        const T value = loaded<T>(data);
         if (allow_nan_ && value != value) return false;
         return !(value >= bounds<T>().low[f] && value <= bounds<T>().high[f]);
     }

@@ -124,7 +124,7 @@ private:
     // machine was trained on.
     template <class Use>
     void with_conversion(Dtype dtype, const Use& use) const {
-        const auto from = [&](auto s) {
+        with_type(dtype, [&](auto s) {
             using S = decltype(s);
             if (is_identity()) use(s, [](S v, std::int64_t) { return static_cast<T>(v); });
             else if (fill_.empty())
@@ -132,12 +132,7 @@ private:
                     return static_cast<T>(static_cast<double>(v) * scale_[f] + shift_[f]);
                 });
             else use(s, [&](S v, std::int64_t f) { return mapped(static_cast<double>(v), f); });
-        };
-        switch (dtype) {
-            case Dtype::f32: return from(float{});
-            case Dtype::f64: return from(double{});
-            default: return from(std::uint8_t{});
-        }
+        });
     }
 
     // Column-major input is loaded a few features at a time for all rows, since neighbouring rows share cache lines.

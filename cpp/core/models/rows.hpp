@@ -8,21 +8,29 @@
 
 namespace wald {
 
+template <class S>
+inline S loaded(const std::byte* p) {
+    S v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
 // Loads one element of any dtype.
 template <class T>
 inline T load_element(const std::byte* p, Dtype dtype) {
     switch (dtype) {
-        case Dtype::f32: {
-            float v;
-            std::memcpy(&v, p, sizeof v);
-            return static_cast<T>(v);
-        }
-        case Dtype::f64: {
-            double v;
-            std::memcpy(&v, p, sizeof v);
-            return static_cast<T>(v);
-        }
-        default: return static_cast<T>(std::to_integer<unsigned char>(*p));
+        case Dtype::f32: return static_cast<T>(loaded<float>(p));
+        case Dtype::f64: return static_cast<T>(loaded<double>(p));
+        default: return static_cast<T>(loaded<std::uint8_t>(p));
+    }
+}
+
+// Calls use(value of the type of a dtype).
+template <class Use>
+inline auto with_type(Dtype dtype, const Use& use) {
+    switch (dtype) {
+        case Dtype::f32: return use(float{});
+        case Dtype::f64: return use(double{});
+        default: return use(std::uint8_t{});
     }
 }
 

@@ -196,17 +196,9 @@ private:
     }
     template <class X>
     static void copy(const Column& c, const std::int64_t* ids, int n, X* values) {
-        const auto copy_as = [&](auto type) {
-            using S = decltype(type);
-            for (int i = 0; i < n; ++i) {
-                S v;
-                std::memcpy(&v, c.data + ids[i] * c.stride, sizeof v);
-                values[i] = static_cast<X>(v);
-            }
-        };
-        if (c.dtype == Dtype::f32) copy_as(float{});
-        else if (c.dtype == Dtype::f64) copy_as(double{});
-        else copy_as(std::uint8_t{});
+        with_type(c.dtype, [&](auto type) {
+            for (int i = 0; i < n; ++i) values[i] = static_cast<X>(loaded<decltype(type)>(c.data + ids[i] * c.stride));
+        });
         std::fill(values + n, values + kPanelRows, X(0));
     }
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "core/cascade/engine.hpp"
 #include "core/interruption.hpp"
-#include "core/trees/forest.hpp"
 
 namespace wald::policies {
 
@@ -116,27 +116,42 @@ struct PartRows {
         each([&](const Example& x, std::int64_t t, std::int64_t row, bool) { x.row(t, out + row * width()); });
     }
 
-    // Writes the logarithm of the probability that the forest gives each row; -infinity for parts that lack no group.
-    // Returns whether these rows are finite; if not, the output is incomplete.
-    bool chances(const Forest& forest, double* out) const {
-        const std::int64_t n = examples.ends.back();
-        std::fill_n(out, n, -std::numeric_limits<double>::infinity());
+    // Writes the logarithm of the probability that the log odds of a model give each row; -infinity for parts that lack
+    // no group. Returns whether these rows are finite; if not, the output is incomplete.
+    bool chances(const PackedModel& odds, double* out) const {
+        constexpr std::size_t kAtOnce = 512;
+        std::fill_n(out, examples.ends.back(), -std::numeric_limits<double>::infinity());
+        std::vector<float> some;       // rows
+        std::vector<std::int64_t> at;  // and where their chances are written
         bool finite = true;
-        {
-            Forest::Batch batch(forest);
-            std::vector<float> row(static_cast<std::size_t>(width()));
-            each([&](const Example& x, std::int64_t t, std::int64_t at, bool lacks) {
-                if (!lacks || !finite) return;
-                x.row(t, row.data());
-                finite = all_finite(row.data(), row.size());
-                if (finite) batch.add(row.data(), out + at);
-            });
-        }
-        std::transform(out, out + n, out, Forest::log_probability);
+        const auto write_some = [&] {
+            finite = finite && all_finite(some.data(), some.size());
+            Rows rows;
+            rows.n_rows = std::ssize(at);
+            rows.n_columns = width();
+            rows.data = reinterpret_cast<const std::byte*>(some.data());
+            rows.column_stride = sizeof(float);
+            rows.row_stride = width() * rows.column_stride;
+            std::vector<double> found(at.size()), errors(at.size());
+            odds.scores({rows, nullptr, rows.n_rows}, 0.0, false, found.data(), errors.data());
+            for (std::size_t i = 0; i < at.size(); ++i) out[at[i]] = log_probability(found[i]);
+            some.clear(), at.clear();
+        };
+        each([&](const Example& x, std::int64_t t, std::int64_t row, bool lacks) {
+            if (!lacks || !finite) return;
+            some.resize(some.size() + static_cast<std::size_t>(width()));
+            x.row(t, some.data() + std::ssize(at) * width());
+            at.push_back(row);
+            if (at.size() == kAtOnce) write_some();
+        });
+        write_some();
         return finite;
     }
 
 private:
+    static double log_probability(double odds) {
+        return odds > 0 ? -std::log1p(std::exp(-odds)) : odds - std::log1p(std::exp(odds));
+    }
     // Calls visit(example, part, row, whether the part lacks a group) for every part.
     template <class Visit>
     void each(const Visit& visit) const {

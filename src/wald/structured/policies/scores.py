@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -80,15 +81,15 @@ class BoostedTrees:
         self, rows: NDArray[np.float32], event: NDArray[np.bool_], max_iter: int = 100, random_state: int | None = None
     ) -> None:
         self._arrays = self._fitted(rows, event, max_iter, random_state)
-        self._forest = _core.Forest(**self._arrays)
+        self._trees = packed(**self._arrays)
 
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Log odds (n,); each depends on its row alone."""
-        return self._forest(np.ascontiguousarray(rows, dtype=np.float32))
+        return sums(self._trees, np.ascontiguousarray(rows, dtype=np.float32))
 
     def chances(self, known: Known) -> NDArray[np.float64]:
         """Logarithms of the probabilities of parts (n,), from their complex rows; -inf where no group is lacking."""
-        return _core.part_chances(self._forest, *known)
+        return _core.part_chances(self._trees, *known)
 
     @staticmethod
     def _fitted(
@@ -115,11 +116,11 @@ class BoostedTrees:
 
     def __setstate__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays
-        self._forest = _core.Forest(**arrays)
+        self._trees = packed(**arrays)
 
 
 def _arrays(base: float, trees: list[NDArray[Any]], n_features: int) -> dict[str, Any]:
-    """Nodes of scikit-learn's trees as `_core.Forest` takes them."""
+    """Nodes of scikit-learn's trees as `packed` takes them."""
 
     def column(name: str, dtype: type) -> NDArray[Any]:
         return np.concatenate([np.empty(0, dtype), *(nodes[name].astype(dtype) for nodes in trees)])
@@ -135,3 +136,65 @@ def _arrays(base: float, trees: list[NDArray[Any]], n_features: int) -> dict[str
         "value": column("value", np.float64),
         "n_features": n_features,
     }
+
+
+def packed(
+    base: float,
+    ends: NDArray[np.int64],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    value: NDArray[np.float64],
+    n_features: int,
+) -> _core.Model:
+    """Trees as the engine adds them up: tree t has the nodes ``ends[t]`` to ``ends[t + 1]``, the root first.
+
+    Children are indices within the tree, both 0 at a leaf. Raises ValueError if the nodes form no trees.
+    """
+    if len(ends) == 1:  # a tree that adds nothing
+        none = np.zeros(1, dtype=np.int32)
+        return packed(base, np.array([0, 1]), none, np.zeros(1), none, none, np.zeros(1), n_features)
+    sizes, n = np.diff(ends), len(feature)
+    if len(ends) == 0 or ends[0] != 0 or ends[-1] != n or (sizes < 1).any():
+        raise ValueError("The ends of trees lead from 0 to the number of nodes, and every tree needs a node.")
+    if any(len(nodes) != n for nodes in (threshold, left, right, value)) or n_features >= 2**20:
+        raise ValueError("The arrays of trees have an entry for each node, and rows have fewer than 2^20 features.")
+    if np.minimum(left, right).min() < 0 or (np.maximum(left, right) >= np.repeat(sizes, sizes)).any():
+        raise ValueError("The children of a node lie in its own tree.")
+    leaf, start = (left == 0) & (right == 0), np.repeat(ends[:-1], sizes)
+    before = np.concatenate([[0], np.cumsum(leaf)])  # leaves among all nodes
+    own = before[:-1] - before[start]
+    place = np.where(leaf, ~own, np.arange(n) - start - own).astype(np.int32)
+    inner = ~leaf
+    trees = SimpleNamespace(
+        n_features=n_features,
+        first_node=ends - before[ends],
+        first_leaf=before[ends],
+        feature=feature[inner],
+        threshold=threshold[inner],
+        left=place[start + left][inner],
+        right=place[start + right][inner],
+        nan_left=np.zeros(inner.sum(), dtype=np.uint8),
+        categories=np.full(inner.sum(), -1, dtype=np.int32),
+        leaves=value[leaf],
+        output=np.zeros(len(sizes), dtype=np.int32),
+        structure=np.arange(len(sizes), dtype=np.int32),
+        first_bit_word=np.empty(0, dtype=np.int64),
+        n_categories=np.empty(0, dtype=np.int32),
+        other_left=np.empty(0, dtype=np.uint8),
+        bits=np.empty(0, dtype=np.uint32),
+    )
+    rules = {"missing": np.nan, "truncates": False, "f32_rows": True, "f32_sums": False, "absent_is_missing": False}
+    terms = SimpleNamespace(
+        **rules, trees=trees, base=np.array([base]), bias=np.zeros(1), scale=1.0, divisor=1.0,
+        zero_is_missing=None, nan=False, infinity=False,
+    )  # fmt: skip
+    return _core.Model.trees(terms, np.empty(0, dtype=np.int64))
+
+
+def sums(trees: _core.Model, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Sums (n,) of the base and the trees' values for finite rows."""
+    if not np.isfinite(rows).all():
+        raise ValueError("The rows of trees must be finite.")
+    return trees.scores(_core.Rows.dense(rows), 0.0, 1)[0][:, 0]
