@@ -89,13 +89,18 @@ def test_parts():
     assert pickle.loads(pickle.dumps(other[:1])).to_bytes() == other[:1].to_bytes()
 
 
-@pytest.mark.parametrize("values", [[1.5, 2, 3, 4, 0, 0], ["1", "2", "3", "4", "0", "0"], [None] * 6])
+@pytest.mark.parametrize("values", [[1.5, 2, 3, 4, 0, 0], ["1", "2", "3", "4", "0", "0"], [None] * 6, [2**40] * 6])
 def test_trees_are_whole_numbers(values):
     bank = Treebank(GOOD.encode())
     with pytest.raises(ValueError, match=r"heads must have shape \(6,\), whole numbers, one per word\. Got"):
         bank.with_heads(values)
     with pytest.raises(ValueError, match=r"relations must have shape \(6,\), whole numbers, one per word\. Got"):
         bank.with_heads(bank.heads, ["a"], values)
+
+
+def test_whole_numbers_may_be_floats():
+    bank = Treebank(GOOD.encode())
+    assert bank.with_heads(bank.heads.astype(np.float64)).to_bytes() == bank.with_heads(bank.heads).to_bytes()
 
 
 @pytest.mark.parametrize("index", [0.5, "0", b"0", None])

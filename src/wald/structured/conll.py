@@ -204,11 +204,9 @@ class Treebank(Sequence[Sentence]):
             block if block.endswith((b"\n\n", b"\n\r\n")) else block.rstrip(b"\r\n") + b"\n\n" for block in blocks
         )
         part = Treebank(text, name="<part>", format=self.format)
-        words = [np.arange(self._offsets[i], self._offsets[i + 1]) for i in ids]
-        rows = np.concatenate(words) if words else np.empty(0, np.int64)
-        return part.with_heads(
-            self._heads[rows], self._names, None if self._relations is None else self._relations[rows]
-        )
+        rows = np.concatenate([ids[:0], *(np.arange(self._offsets[i], self._offsets[i + 1]) for i in ids)])
+        relations = None if self._relations is None else self._relations[rows]
+        return part.with_heads(self._heads[rows], self._names, relations)
 
     def _copy(self) -> Treebank:
         new = object.__new__(Treebank)
@@ -240,11 +238,13 @@ class Treebank(Sequence[Sentence]):
 
     def _by_word(self, name: str, values: ArrayLike) -> NDArray[np.int32]:
         array, n = np.asarray(values), self.n_words
-        if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
+        with np.errstate(invalid="ignore"):
+            whole = array.astype(np.int32) if array.dtype.kind in "iuf" or n == 0 else None
+        if array.shape != (n,) or whole is None or not np.array_equal(whole, array):
             raise ValueError(
                 f"{name} must have shape ({n},), whole numbers, one per word. Got {array.dtype}, {array.shape}."
             )
-        return np.ascontiguousarray(array, dtype=np.int32)
+        return np.ascontiguousarray(whole)
 
     def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: ArrayLike) -> Treebank:
         """Return the same sentences with other tags.
@@ -287,13 +287,8 @@ class Treebank(Sequence[Sentence]):
         Path(path).write_bytes(packed(path, self.to_bytes()))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "text": self._core.text(),
-            "format": self.format,
-            "heads": self._heads,
-            "names": self._names,
-            "relations": self._relations,
-        }
+        state = {"text": self._core.text(), "format": self.format}
+        return state | {"heads": self._heads, "names": self._names, "relations": self._relations}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["text"], format=state["format"])  # type: ignore[misc]  # the text is read anew
