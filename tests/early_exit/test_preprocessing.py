@@ -143,5 +143,17 @@ def test_lists_with_texts() -> None:
     for some in (rows, [["7", 0.5], ["red", None]], [["blue", "0.5"]]):
         np.testing.assert_array_equal(fast.predict_proba(some), model.predict_proba(some))
     plain = EarlyExitClassifier(RandomForestClassifier(5, random_state=0).fit(rng.normal(size=(300, 2)), y), risk=0)
-    with pytest.raises(ValueError, match=r"X must hold numbers\. Got the text '7' in row 1, column 0"):
-        plain.fit().predict([[0.5, 1.5], ["7", 0.5]])
+    numbers = [[0.5, 1.5]] * 40_000
+    for ask in (plain.fit().predict, plain.predict_proba):
+        for n in (1, len(numbers)):  # more than are read at once
+            with pytest.raises(ValueError, match=rf"X must hold numbers\. Got the text '7' in row {n}, column 0"):
+                ask([*numbers[:n], ["7", 0.5]])
+
+
+def test_none_is_no_nan_for_encoders_of_lists_even_where_no_text_is_beside_it() -> None:
+    rows = [[colour, size] for size in range(30) for colour in ("red", None)]
+    encoded = ColumnTransformer([("colours", OneHotEncoder(), [0])], remainder="passthrough")
+    model = make_pipeline(encoded, RandomForestClassifier(5, random_state=0)).fit(rows, [size > 9 for _, size in rows])
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    for some in (rows, rows[1:2], [[None, 12.5]]):
+        np.testing.assert_array_equal(fast.predict_proba(some), model.predict_proba(some))

@@ -105,15 +105,26 @@ class ArraySource(Source):
 
 
 class ListedTexts(ArraySource):
-    """Rows that are lists with texts among their cells: objects for encoders, and no numbers for a model."""
+    """Rows that are lists with texts, None or other objects among their cells, which encoders read as they are."""
 
     def array(self, conversion: Conversion = PLAIN) -> NDArray[Any]:
-        """Raise ValueError."""
-        place = next(place for place, value in np.ndenumerate(self.values) if isinstance(value, str | bytes))
-        raise ValueError(
-            f"X must hold numbers. Got the text {self.values[place]!r} in row {place[0]}, column {place[1]}: the model "
-            "reads no texts."
-        )
+        """The rows as numbers; raises ValueError for a text, which some of these rows need not have."""
+        self._refuse_texts()
+        return super().array(conversion)
+
+    def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
+        """Pieces that are converted; raises ValueError for a text, with its place among all rows."""
+        self._refuse_texts()
+        return super().blocks(conversion, needed)
+
+    def _refuse_texts(self) -> None:
+        for place, value in enumerate(self.values.flat):
+            if isinstance(value, str | bytes):
+                row, column = divmod(place, self.values.shape[1])
+                raise ValueError(
+                    f"X must hold numbers. Got the text {value!r} in row {row}, column {column}: the model reads no "
+                    "texts."
+                )
 
 
 class SparseSource(Source):

@@ -100,8 +100,8 @@ def _of_rows(X: Any, schema: Schema | None) -> Source:
         return RecordSource(records, schema, "X[{}]".format)
     if shape is None:
         rows = as_array(X, dtype=None, ensure_min_samples=0)
-        if rows.dtype.kind in "US" or (rows.dtype == object and any(isinstance(each, str) for each in rows.flat)):
-            return ListedTexts(as_array(X, dtype=object, ensure_min_samples=0))
+        if rows.dtype.kind in "USO":  # encoders tell None from NaN
+            return ListedTexts(rows if rows.dtype == object else as_array(X, dtype=object, ensure_min_samples=0))
         return ArraySource(as_array(rows, dtype="numeric", ensure_min_samples=0))
     return RawSource(X) if len(shape) == 2 else ArraySource(as_array(X))  # as_array raises
 
