@@ -317,7 +317,8 @@ ANSWERS = {
     "too few": (lambda rows: rows[1:], "it gave 2 answers for 3 rows", [0, 1, 2]),
     "one": (lambda rows: 5, "it gave one value for 3 rows", [0, 1, 2]),
     "nothing": (lambda rows: None, "it answered None, a NoneType, for 3 rows", [0, 1, 2]),
-    "a generator": (lambda rows: iter([1, 2, 3]), "a list_iterator, which is no list or array, for 3", [0, 1, 2]),
+    "an array of no axis": (lambda rows: np.array(5.0), "it gave one value for 3 rows", [0, 1, 2]),
+    "a set": (lambda rows: {1, 2, 3}, "it gave a set, which is no list or array, for 3 rows", [0, 1, 2]),
     "numbers among texts": (lambda rows: ["a", 1, "b"], "one type. Got 'a', and 1 at entry 1", [0, 1, 2]),
     "masked": (lambda rows: np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]), "it gave masked values", [1]),
     "a text": (lambda rows: "abc", "it answered 'abc', a str, for 3 rows", [0, 1, 2]),
@@ -340,6 +341,15 @@ def test_answers_that_cannot_be_used(kind):
     assert found.value.rows.tolist() == rows
     assert asked.counts.calls == 1
     assert not asked.answered.any()
+
+
+@pytest.mark.parametrize("given", [{}, {"timeout": 60.0}], ids=["waited for", "timeout"])
+def test_answers_that_are_read_once_are_lists(given):
+    async def later(rows):
+        return map(float, rows)
+
+    for function in (lambda rows: map(float, rows), later, lambda rows: later(rows)):
+        assert Asked(Calls(function, **given), 3, check=numbers_of).ask(range(3), list).values.tolist() == [0, 1, 2]
 
 
 def test_missing_values_where_they_are_allowed():

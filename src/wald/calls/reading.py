@@ -24,7 +24,8 @@ def as_answers(given: Any, n_rows: int) -> NDArray[Any]:
     except (ValueError, TypeError) as error:
         raise BadAnswerError(f"its answers must be one for each row, all of one shape: {error}") from None
     if answers.ndim == 0 or len(answers) != n_rows:
-        one = "one value" if np.isscalar(given) else f"a {type(given).__name__}, which is no list or array,"
+        single = np.isscalar(given) or hasattr(given, "shape")
+        one = "one value" if single else f"a {type(given).__name__}, which is no list or array,"
         raise BadAnswerError(f"it gave {one if answers.ndim == 0 else f'{len(answers)} answers'} for {_rows(n_rows)}")
     if answers.ndim == 1 and answers.dtype.kind in "US":
         one_type(given)  # of a list with numbers among texts, NumPy has made texts

@@ -177,7 +177,7 @@ class InLoop:
         """See `Place`; a thread that takes longer is left alone, and nobody waits for its answer."""
         async with asyncio.timeout(seconds):
             answer = await (_in_thread(function, rows) if self._plain else function(rows))
-            return whole(await answer) if inspect.isawaitable(answer) else answer
+            return whole(await answer if inspect.isawaitable(answer) else answer)
 
     async def sleep(self, seconds: float) -> None:
         """See `Place`."""
