@@ -213,6 +213,10 @@ WRONG = {
     "columns": (lambda rows: X[rows, :3], r"it gave rows of shape \(3,\), and the group has 2 columns"),
     "one column": (lambda rows: X[rows, 0], r"it gave rows of shape \(\), and the group has 2 columns"),
     "dicts": (lambda rows: [{"b": 1, "c": 2}] * len(rows), "the group has 2 columns. The first is a dict"),
+    "empty objects": (
+        lambda rows: np.empty((len(rows), 0), dtype=object),
+        r"shape \(0,\), and the group has 2 columns",
+    ),
     "texts": (lambda rows: [["a", "b"]] * len(rows), "its values must be numbers: "),
     "nothing": (lambda rows: None, "it answered None"),
 }

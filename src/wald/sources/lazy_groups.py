@@ -207,7 +207,7 @@ def _checked(width: int, dtype: np.dtype[Any], answers: NDArray[Any]) -> NDArray
     """What a function has fetched, as numbers of the shape (n_rows, width)."""
     table = answers[:, None] if answers.ndim == 1 else answers
     if table.ndim != 2 or table.shape[1] != width:
-        first = f". The first is a {type(answers.flat[0]).__name__}" if answers.dtype == object else ""
+        first = f". The first is a {type(answers.flat[0]).__name__}" if answers.dtype == object and answers.size else ""
         raise BadAnswerError(f"it gave rows of shape {answers.shape[1:]}, and the group has {width} columns{first}")
     try:
         return np.asarray(as_numbers(table)).astype(dtype)
