@@ -231,6 +231,23 @@ def test_errors_of_ones_own_steps_are_kept_with_the_first_row_that_they_refuse()
     assert not hasattr(caught.value, "__notes__")
 
 
+def test_steps_are_not_run_again_for_errors_of_a_service() -> None:
+    calls: list[int] = []
+
+    def step(rows: Any) -> Any:
+        calls.append(len(rows))
+        if len(rows) == 7:
+            raise ConnectionError("the service is down")
+        return rows
+
+    model = make_pipeline(FunctionTransformer(step), RandomForestClassifier(3)).fit(X, Y)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    calls.clear()
+    with pytest.raises(ConnectionError, match="the service is down"):
+        fast.predict(X[:7])
+    assert calls == [7]
+
+
 def test_texts_in_arrays_of_objects_have_their_place() -> None:
     model = make_pipeline(PolynomialFeatures(), RandomForestClassifier(3)).fit(X, Y)
     fast = EarlyExitClassifier(model, risk=0).fit()

@@ -117,6 +117,8 @@ def _refused_by_a_step(X: Any, model: AdditiveModel, error: Exception) -> int | 
     step = model.preprocessing
     if step is None or not isinstance(X, Source) or isinstance(X, LazyRows) or isinstance(step, Looks):
         return None
+    if isinstance(error, OSError | MemoryError):  # of a service or a machine: no row is at fault, and calls may cost
+        return None
 
     def raises(start: int, stop: int) -> bool:
         try:
