@@ -119,7 +119,7 @@ def test_an_empty_sequence_has_no_labels_to_compare_with(labels: Any) -> None:
         fitted(NAMES).score([X[0], [], X[1]], [NAMES[0], labels, NAMES[1]])
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, "2", None, 1001])
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2", None, True, 1001])
 def test_numbers_of_labellings_are_checked(k: Any) -> None:
     with pytest.raises(ValueError, match=r"k must be an integer in \[1, 1000\]\. Got"):
         fitted(NAMES).best_paths(X, k)

@@ -121,7 +121,7 @@ class ChainAnswers:
             answer is the difference of the first two.
         """
         asked: Any = k
-        if not (isinstance(asked, int | np.integer) and 1 <= asked <= 1000):
+        if isinstance(asked, bool) or not (isinstance(asked, int | np.integer) and 1 <= asked <= 1000):
             raise ValueError(f"k must be an integer in [1, 1000]. Got {k!r}.")
         X, lengths, present = without_empty(X, lengths)
         found = np.full((len(present), k), -np.inf, dtype=np.float32)
