@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
@@ -164,7 +164,9 @@ def test_a_value_that_is_no_number_is_a_value_error_at_every_door(models, name, 
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("later", [(), (MaxAbsScaler(),)], ids=["", "scaled"])
+@pytest.mark.parametrize(
+    "later", [(), (MaxAbsScaler(),), (RobustScaler(with_centering=False),)], ids=["", "scaled", "robust"]
+)
 def test_forests_behind_sparse_columns_take_no_missing_values(sparse, later):
     """scikit-learn's forests refuse NaN in sparse rows alone, which a ColumnTransformer writes or not."""
     rows = FRAME.assign(city=np.array(list("abcdefghijkl"))[np.arange(N) % 12])

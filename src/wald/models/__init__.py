@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
 from ..steps.by_column import n_read_alone
@@ -211,9 +211,13 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     )
 
 
+#: Steps that leave sparse rows sparse, and NaN as it is.
+_KEEPING = StandardScaler | RobustScaler | MaxAbsScaler | SelectorMixin
+
+
 def _writes_sparse(steps: Sequence[tuple[str, Any]]) -> bool:
     """Whether a ColumnTransformer before the model has chosen to write sparse rows, in which forests refuse NaN."""
-    kept = (step for _, step in reversed(steps) if not isinstance(step, StandardScaler | MaxAbsScaler | SelectorMixin))
+    kept = (step for _, step in reversed(steps) if not isinstance(step, _KEEPING))
     return bool(getattr(next(kept, None), "sparse_output_", False))
 
 
