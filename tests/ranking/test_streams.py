@@ -71,6 +71,15 @@ def test_groups_are_read_as_they_are_wanted() -> None:
         assert read <= most
 
 
+def test_groups_may_be_read_by_their_numbers() -> None:
+    class Dataset:
+        def __getitem__(self, number: int) -> Any:
+            return groups()[number]
+
+    for own, one in zip(fast().rank_each(Dataset(), K), fast().rank_each(groups(), K), strict=True):
+        np.testing.assert_array_equal(own, one)
+
+
 def test_errors_name_the_group() -> None:
     given = [*groups(), np.zeros((4, 5))]
     stream = fast().rank_each(given, K)

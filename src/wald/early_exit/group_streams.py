@@ -30,7 +30,7 @@ def ranked_each(scores: Scores, groups: Iterable[Any], k: int | None, n_rows: in
     ------
     intp ndarray of shape (min(k, n_rows of the group),)
     """
-    if not isinstance(groups, Iterable):
+    if not (isinstance(groups, Iterable) or hasattr(groups, "__getitem__")):  # by which Python iterates, too
         raise TypeError(f"groups must be an iterable of tables, one of each group. Got {groups!r}.")
     held: list[Any] = []
     sizes: list[int] = []
