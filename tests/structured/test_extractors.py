@@ -165,7 +165,7 @@ def test_bad_parameters(make: Any, message: str) -> None:
         (one_by_one, r"'group 0': .* failed on part 0 of sequence 0 .*KeyError: 'cat'\.$"),
         (Calls(one_by_one, batch_size=2), r"'group 0': .* failed on part 1 of sequence 1 .*KeyError: 'cat'\. What was"),
         (Calls(one_by_one, timeout=60.0), r"'group 0': .* failed on part 0 of sequence 0 .*KeyError: 'cat'\.$"),
-        (lambda words: set(words), "'group 0': it gave one value for 9 parts"),
+        (lambda words: set(words), "'group 0': it gave a set, which is no list or array, for 9 parts"),
         (lambda words: [1.0, None, *([1.0] * (len(words) - 2))], "Got None for part 1 of sequence 0"),
         (Neighbours(lambda words: [[word] for word in words[1:]]), "must have one row for each of .* neighbours"),
         (Neighbours(lambda words: [[word] for word in [*words, "a"]]), "must have one row for each of .* neighbours"),

@@ -117,7 +117,8 @@ def _refused_by_a_step(X: Any, model: AdditiveModel, error: Exception) -> int | 
     step = model.preprocessing
     if step is None or not isinstance(X, Source) or isinstance(X, LazyRows) or isinstance(step, Looks):
         return None
-    if isinstance(error, OSError | MemoryError):  # of a service or a machine: no row is at fault, and calls may cost
+    # others, of a service or a machine, may be the fault of no row, and calls may cost
+    if not isinstance(error, ValueError | TypeError | AttributeError | LookupError | ArithmeticError):
         return None
 
     def raises(start: int, stop: int) -> bool:
