@@ -166,7 +166,9 @@ def test_plans_know_the_size_of_their_certificate(n_splits, grouped, monkeypatch
     monkeypatch.setattr(selection, "make_plan", lambda *args: sizes.append(args[-1]) or make(*args))
     model, X = MODELS["logistic"]
     groups = np.arange(900) // 3 if grouped else None
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, planner=Planner(n_splits=n_splits), random_state=0)
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.1, planner=Planner(cost="units", n_splits=n_splits), random_state=0
+    )
     certificate = fast.fit(X[1000:1900], groups=groups).certificate_
     assert len(sizes) == n_splits
     for size in sizes:

@@ -197,16 +197,16 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     if model.texts is not None and (texts := model.texts.vectorizer.rows_of(source)) is not None:
         scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
         return seconds(lambda: scores(texts, n_threads), repeats, at_least, clock_of(model, n_threads))
-    if not model.terms.planning.rest.serves_full:
+    if not (model.terms.planning.rest.serves_full or model.by_product):
         return predict_time(model, source, n_threads)
     whole = without_exits(model, pack(model.terms), NO_STAGES)
     repeats = model.terms.planning.timed_repeats
     rows = preprocessed(model, source)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
-    product = FullModel(model, whole)
-    if product.weights is not None and product.by_products(source, n_threads) is not None:
+    full = FullModel(model, whole)
+    if model.by_product and full.by_products(source, n_threads) is not None:
         with threadpool_limits(n_threads):
-            by_product = seconds(lambda: product.by_products(source, n_threads), repeats, at_least)
+            by_product = seconds(lambda: full.by_products(source, n_threads), repeats, at_least)
         return min(by_engine + _preprocessing_time(model, source), by_product)
     ours, few = by_engine + _preprocessing_time(model, source), source.take(slice(0, FEW))
     if _has_texts(model):  # whose sparse rows take many times as long to make as the engine takes for all
