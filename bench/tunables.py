@@ -83,8 +83,9 @@ TUNABLES = {
         "PRECISION_ROWS": "svm-binary",
         "FEW_OUTPUTS": "svm-letters",
     },
-    "early_exit/compiled/predictor.py": dict.fromkeys(("FEW_ROWS", "ROWS_OF_PRODUCT"), "never-slower"),
-    "early_exit/compiled/full_model.py": dict.fromkeys(("LARGE_BYTES", "CACHED_BYTES"), "never-slower"),
+    "early_exit/compiled/full_model.py": dict.fromkeys(
+        ("FEW_ROWS", "ROWS_OF_PRODUCT", "LARGE_BYTES", "CACHED_BYTES"), "never-slower"
+    ),
     "ranking/estimates.py": {"FLOOR": "ranking", "WIDTH": "ranking", "MOST_ROWS": "ranking"},
     "ranking/ladder.py": {"DECISION": "ranking", "FIRST": "ranking", "RATIO": "ranking"},
     "ranking/planning.py": dict.fromkeys(

@@ -37,7 +37,7 @@ KNOWS = {
         *("surrogates", "utils"),
     },
     "online": {"sources", "stopping", "utils"},
-    "structured": {"calls", "engine", "outputs", "stopping", "utils"},
+    "structured": {"calls", "engine", "models", "outputs", "stopping", "utils"},
     "persistence": {
         *("codec", "early_exit", "engine", "models", "monitoring", "online", "outputs", "plan", "ranking", "sources"),
         *("steps", "stopping", "structured", "surrogates", "utils"),

@@ -14,6 +14,7 @@
 #include "isa/rows.inl"
 #include "isa/dot_products.inl"
 #include "isa/readouts.inl"
+#include "isa/row_products.inl"
 #include "isa/kernel_values.inl"
 #include "isa/column_terms.inl"
 #include "isa/sparse_first_stage.inl"

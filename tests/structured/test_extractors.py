@@ -132,7 +132,7 @@ def test_context_has_places_and_whole_sentences() -> None:
         (lambda: Embeddings({}), "at least one vector"),
         (lambda: Embeddings([[1.0]]), "needs a mapping from word to vector. Got a list"),
         (lambda: Embeddings({"a": 1.0}), "needs vectors, lists of numbers. Got 1.0"),
-        (lambda: Shapes(lambda part: part["word"]), "'affixes' parameter of Shapes must be an integer of at least 0"),  # type: ignore[arg-type]
+        (lambda: Shapes(lambda part: part["word"]), "'affixes' parameter of Shapes must be an integer of at least 0"),  # type: ignore[arg-type]  # refused
         (lambda: Neighbours(lambda parts, context: parts), "list of parts alone"),
         (lambda: Neighbours(later), "plain function"),
         (lambda: Neighbours(Calls(lengths)), "around Neighbours"),

@@ -253,3 +253,8 @@ FLAGS = (
     *("f32_rows", "f32_sums", "nan", "infinity", "absent_is_missing", "truncates"),
     *("f32_integers", "refuses_categories"),
 )
+
+
+def sum_of_trees(trees: Trees, base: float) -> CompiledTerms:
+    """Pack the sum of a number and of trees over finite float32 rows, added in their order."""
+    return TreeTerms(trees, np.array([base]), f32_rows=True, nan=False, infinity=False).pack(NO_TERMS)

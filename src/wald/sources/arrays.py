@@ -104,7 +104,7 @@ class ArraySource(Source):
         return self.values.astype(object)
 
 
-class ListedTexts(ArraySource):
+class ListedObjects(ArraySource):
     """Rows that are lists with texts, None or other objects among their cells, which encoders read as they are."""
 
     def array(self, conversion: Conversion = PLAIN) -> NDArray[Any]:

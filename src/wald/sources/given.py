@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .arrays import ArraySource, ArrowTexts, ListedTexts, RawSource, SparseSource
+from .arrays import ArraySource, ArrowTexts, ListedObjects, RawSource, SparseSource
 from .cells import objects_of
 from .frames import FrameSource, is_frame
 from .records import Coding, RecordSource, named_rows
@@ -101,7 +101,7 @@ def _of_rows(X: Any, schema: Schema | None) -> Source:
     if shape is None:
         rows = as_array(X, dtype=None, ensure_min_samples=0)
         if rows.dtype.kind in "USO":  # encoders tell None from NaN
-            return ListedTexts(rows if rows.dtype == object else as_array(X, dtype=object, ensure_min_samples=0))
+            return ListedObjects(rows if rows.dtype == object else as_array(X, dtype=object, ensure_min_samples=0))
         return ArraySource(as_array(rows, dtype="numeric", ensure_min_samples=0))
     return RawSource(X) if len(shape) == 2 else ArraySource(as_array(X))  # as_array raises
 

@@ -32,6 +32,9 @@ from ...utils.labels import codes_of_labels
 COPIES = 8
 #: Size of the pieces in which copies, and dense copies of sparse rows, are made, in bytes.
 COPIED_BYTES = 4 << 20
+#: Up to so many rows the engine is fastest, because an estimator's input checks take most of the time; with several
+#: scores, a product without these checks is faster than the engine for more than the second number of rows.
+FEW_ROWS, ROWS_OF_PRODUCT = 128, 500
 #: Arrays above the first size are multiplied in pieces of the second, which stay in the second cache.
 LARGE_BYTES, CACHED_BYTES = 1 << 20, 256 << 10
 
@@ -55,8 +58,8 @@ class FullModel:
         self.model, self._cascade = model, cascade
         self._products = _products(model)
         self._bounded = Bounded.of(model.terms)
-        #: By which rows are multiplied; None if the scores are no product.
-        self.weights = None if self._bounded is None else self._bounded.product_weights
+        #: Weights and intercepts of a product that gives the scores; None if there is none.
+        self._weights = None if self._bounded is None else self._bounded.product_weights
 
     def predict(self, source: Source) -> Codes:
         """Codes of the labels that the wrapped estimator predicts in one call for these rows."""
@@ -101,9 +104,9 @@ class FullModel:
     # ---- many rows of a linear model, by one matrix product --------------------------------------------------------
 
     def by_products(self, source: Source, n_threads: int) -> tuple[Codes, Statuses] | None:
-        """Codes and status of all rows from one matrix product of the wrapped model; ties are labelled one by one.
+        """Codes and status of all rows by a matrix product; rows within rounding of a tie are labelled one by one.
 
-        None if the model does not score by a matrix product, or if the engine refuses rows, for their number of columns
+        None if the model does not score by a matrix product, or if rows have another number of columns than the model,
         or a value that is not finite.
         """
         model = self.model
@@ -128,6 +131,17 @@ class FullModel:
                 codes[unsure], status[unsure] = self.evaluated(left, raw, n_threads)
         return codes, status
 
+    def engine_is_faster(self, X: Any) -> bool:
+        """Whether the engine evaluates the rows of an array faster than the wrapped model, or a product, does."""
+        if not isinstance(X, np.ndarray) or X.ndim != 2:
+            return False
+        if len(X) <= FEW_ROWS or not self.model.by_product:
+            return len(X) <= FEW_ROWS
+        if self._weights is None:
+            return True
+        in_place = X.dtype in NATIVE and X.strides[1] == X.itemsize
+        return in_place and (self.model.decision.n_outputs == 1 or len(X) <= ROWS_OF_PRODUCT)
+
     def _own_product(self, Z: Source, n_threads: int) -> Product | None:
         """The product that the innermost model computes for preprocessed rows; None if a value is not finite."""
         if Z.is_sparse:  # such products add up in a fixed order, and scikit-learn checks the rows
@@ -143,15 +157,15 @@ class FullModel:
 
     def _array(self, Z: Source) -> NDArray[Any] | None:
         """Preprocessed rows as one array that can be multiplied with the terms' weights; None if there is none."""
-        rows = Z.floats() if self.weights is not None and not Z.is_sparse else None
+        rows = Z.floats() if self._weights is not None and not Z.is_sparse else None
         return rows if type(rows) is np.ndarray and rows.dtype in NATIVE and rows.flags.aligned else None
 
     def _product(self, rows: NDArray[Any], n_threads: int) -> Product | None:
-        """The same by the terms' weights, without scikit-learn's checks and with folded steps."""
-        assert self.weights is not None
-        # the model's own precision, if it is this one, is twice as fast, and the error is within its own
+        """Multiply rows with the terms' weights, which include folded steps; None if a value is not finite."""
+        assert self._weights is not None
+        # float32 is twice as fast; a model that computes in it itself is no more exact
         single = rows.dtype == self.model.dtype == np.float32 and not self.model.steps
-        coef, intercept = (each.astype(np.float32 if single else np.float64, copy=False) for each in self.weights)
+        coef, intercept = (each.astype(np.float32 if single else np.float64, copy=False) for each in self._weights)
         scores = np.empty((len(rows), coef.shape[1]), dtype=coef.dtype)
         most, at_once = 0.0, max(1, len(rows))
         if rows.nbytes > LARGE_BYTES and not rows.flags.fnc:  # each piece stays cached after its check

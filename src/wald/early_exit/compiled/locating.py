@@ -134,20 +134,23 @@ def _refused_by_a_step(X: Any, model: AdditiveModel, error: Exception) -> int | 
         return None if row is None or (row == 0 and raises(X.n_rows - 1, X.n_rows)) else row
 
 
+def _is_text(row: Any) -> bool:
+    return isinstance(row, str)
+
+
 def _no_text(X: Any, model: AdditiveModel, word: str) -> str | None:
     """What to say of the first row that is no text, or no dict, for a vectorizer that asks it for their methods."""
     if not isinstance(X, Source):
         return None
     rows: Any = None
-    takes: Callable[[Any], bool] | None = None
-    kind = "texts"
+    kind, takes = "texts", _is_text
     if model.texts is not None:
         vectorizer = model.texts.vectorizer
         rows, kind, takes = vectorizer.rows_of(X), vectorizer.row_kind, vectorizer.takes
     elif hasattr(getattr(model.preprocessing, "first", None), "build_analyzer"):  # with a tokenizer of the user's
         rows = X.objects() if X.n_columns is None else None
     for i, row in enumerate(() if rows is None else rows):
-        if not (isinstance(row, bytes) or (isinstance(row, str) if takes is None else takes(row))):
+        if not (takes(row) or isinstance(row, bytes)):
             return f"X must hold {kind}: {word} {i} is {shown(row)}."
     return None
 

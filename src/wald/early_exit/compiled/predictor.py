@@ -19,12 +19,11 @@ from ...models.packing import pack
 from ...models.planning import Rest
 from ...plan import Plan
 from ...sources import ArraySource, LazyRows, Source, source_of
-from ...sources.values import NATIVE
 from ...steps import ByColumn, RawColumns
 from ...steps.above import Above
 from ...steps.text_records import TextNames, TextRecord
 from .bought import BoughtColumns, carrying, undecided
-from .full_model import FullModel, codes_of
+from .full_model import FEW_ROWS, FullModel, codes_of
 from .handing_over import HandingOver
 from .late_columns import LateColumns
 from .late_model import LateModel
@@ -35,10 +34,6 @@ from .short_ways import ShortWays
 from .stage_tables import compared
 from .texts import Texts
 from .values import Values
-
-#: Up to so many rows the engine does full evaluation, because an estimator's input checks would dominate; and where a
-#: matrix product gives several scores without them.
-FEW_ROWS, ROWS_OF_PRODUCT = 128, 500
 
 Codes = NDArray[np.int32]
 
@@ -130,23 +125,12 @@ class Predictor:
             return ShortWays()
         if valued:
             return ShortWays.of_values(calls, self._value)
-        faster = None if self._rest is Rest.OWN_ENGINE or n_stages > 0 else self._faster
+        faster = None if self._rest is Rest.OWN_ENGINE or n_stages > 0 else self._full.engine_is_faster
         return ShortWays.of_arrays(calls, faster, self._tied if self._at_end == "full" else None)
 
     def _tied(self, X: NDArray[Any], n_threads: int) -> Codes:
         """Codes of rows of an array whose scores are within rounding of a tie."""
         return self.predict(source_of(X), n_threads, None).codes
-
-    def _faster(self, X: Any) -> bool:
-        """Whether the engine evaluates the rows of an array in full faster than the wrapped model, or a product."""
-        if not isinstance(X, np.ndarray) or X.ndim != 2:
-            return False
-        if len(X) <= FEW_ROWS or not self.model.by_product:
-            return len(X) <= FEW_ROWS
-        if self._full.weights is None:
-            return True
-        in_place = X.dtype in NATIVE and X.strides[1] == X.itemsize
-        return in_place and (self.model.decision.n_outputs == 1 or len(X) <= ROWS_OF_PRODUCT)
 
     @property
     def _value(self) -> Values:
@@ -324,7 +308,9 @@ class Predictor:
             return self._in_full(step.codes(source, n_threads), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
-        if self.model.preprocessing is None and (source.n_rows <= FEW_ROWS or self._faster(source.held())):
+        if self.model.preprocessing is None and (
+            source.n_rows <= FEW_ROWS or self._full.engine_is_faster(source.held())
+        ):
             return None
         if self._at_end == "pending":
             return self._in_full(self._full.predict(source), Status.HANDED_OVER)

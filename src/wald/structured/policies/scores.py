@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import LinearSVC
 
 from ... import _core
+from ...models.tree_arrays import TreesBuilder
+from ...models.trees import sum_of_trees
 from .evidence import Known, Rows
 
 
@@ -152,45 +154,22 @@ def packed(
 
     Children are indices within the tree, both 0 at a leaf. Raises ValueError if the nodes form no trees.
     """
-    if len(ends) == 1:  # a tree that adds nothing
-        none = np.zeros(1, dtype=np.int32)
-        return packed(base, np.array([0, 1]), none, np.zeros(1), none, none, np.zeros(1), n_features)
     sizes, n = np.diff(ends), len(feature)
     if len(ends) == 0 or ends[0] != 0 or ends[-1] != n or (sizes < 1).any():
         raise ValueError("The ends of trees lead from 0 to the number of nodes, and every tree needs a node.")
     if any(len(nodes) != n for nodes in (threshold, left, right, value)) or n_features >= 2**20:
         raise ValueError("The arrays of trees have an entry for each node, and rows have fewer than 2^20 features.")
-    if np.minimum(left, right).min() < 0 or (np.maximum(left, right) >= np.repeat(sizes, sizes)).any():
+    if n and (np.minimum(left, right).min() < 0 or (np.maximum(left, right) >= np.repeat(sizes, sizes)).any()):
         raise ValueError("The children of a node lie in its own tree.")
-    leaf, start = (left == 0) & (right == 0), np.repeat(ends[:-1], sizes)
-    before = np.concatenate([[0], np.cumsum(leaf)])  # leaves among all nodes
-    own = before[:-1] - before[start]
-    place = np.where(leaf, ~own, np.arange(n) - start - own).astype(np.int32)
-    inner = ~leaf
-    trees = SimpleNamespace(
-        n_features=n_features,
-        first_node=ends - before[ends],
-        first_leaf=before[ends],
-        feature=feature[inner],
-        threshold=threshold[inner],
-        left=place[start + left][inner],
-        right=place[start + right][inner],
-        nan_left=np.zeros(inner.sum(), dtype=np.uint8),
-        categories=np.full(inner.sum(), -1, dtype=np.int32),
-        leaves=value[leaf],
-        output=np.zeros(len(sizes), dtype=np.int32),
-        structure=np.arange(len(sizes), dtype=np.int32),
-        first_bit_word=np.empty(0, dtype=np.int64),
-        n_categories=np.empty(0, dtype=np.int32),
-        other_left=np.empty(0, dtype=np.uint8),
-        bits=np.empty(0, dtype=np.uint32),
-    )
-    rules = {"missing": np.nan, "truncates": False, "f32_rows": True, "f32_sums": False, "absent_is_missing": False}
-    terms = SimpleNamespace(
-        **rules, trees=trees, base=np.array([base]), bias=np.zeros(1), scale=1.0, divisor=1.0,
-        zero_is_missing=None, nan=False, infinity=False,
-    )  # fmt: skip
-    return _core.Model.trees(terms, np.empty(0, dtype=np.int64))
+    leaf, builder = (left == 0) & (right == 0), TreesBuilder(n_features)
+    for first, last in pairwise(ends.tolist()):
+        nodes = slice(first, last)
+        nan_left = np.zeros(last - first)
+        children = left[nodes], right[nodes]
+        builder.add_nodes(leaf[nodes], feature[nodes], threshold[nodes], *children, nan_left, value[nodes][leaf[nodes]])
+    if n == 0:
+        builder.add_leaf([0.0])
+    return sum_of_trees(builder.build(), base).core
 
 
 def sums(trees: _core.Model, rows: NDArray[np.float32]) -> NDArray[np.float64]:
